@@ -10,7 +10,7 @@ import Testing
         async throws
     {
         var reports = 0
-        for text in place.texts {
+        for text in place.texts where HostileText.isTried(text) {
             for spelling in place.spellings where reports < Self.maximumReports && spelling.suits(text) {
                 let judgement = try await Judgement.of(place.bytes) { count in
                     CPUTime.ofThread(try place.prepare(Sample.of(text, spelling, count)))
@@ -25,8 +25,7 @@ import Testing
     @Test func `has the worst text for comparisons that normalise`() async {
         @Sendable func cost(_ count: Int) -> Double {
             let text = String(decoding: HostileText.marks.bytes(count), as: UTF8.self)
-            let other = text + "a"
-            return CPUTime.ofThread { use(text == other) }
+            return CPUTime.ofThread { use(text.hashValue) }
         }
         // Three times, since the shorter one takes a few milliseconds.
         let short = (0..<3).map { _ in cost(4_096) }.min() ?? 0

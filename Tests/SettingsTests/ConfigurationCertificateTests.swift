@@ -21,7 +21,7 @@ import X509
     }
 
     @Test func `a chain and text around it are accepted`() throws {
-        let server = try bench.authority.issue("server", now: bench.now)
+        let server = try bench.authority.issue("server", now: bench.now, hosts: ["mud.example.org"])
         let chain = try bench.file(
             "chain.pem", "Certificate:\n  Data\n" + server.certificate + bench.authority.certificate)
         let key = try bench.file("chain.key", server.key)
@@ -83,7 +83,7 @@ import X509
     }
 
     @Test func `a key that others can read causes a warning`() throws {
-        let server = try bench.authority.issue("server", now: bench.now)
+        let server = try bench.authority.issue("server", now: bench.now, hosts: ["mud.example.org"])
         let settings = try bench.secured([
             "TLS_CERT_PATH": try bench.file("open.pem", server.certificate),
             "TLS_KEY_PATH": try bench.file("open.key", server.key, mode: 0o644),
@@ -94,7 +94,7 @@ import X509
 
     @Test(arguments: [(-1.0, "expired at"), (29.0, "expires at")])
     func `a certificate that expires soon causes a warning`(days: Double, word: String) throws {
-        let server = try bench.authority.issue("server", now: bench.now, days: days)
+        let server = try bench.authority.issue("server", now: bench.now, days: days, hosts: ["mud.example.org"])
         let warnings = try bench.warnings(
             try bench.secured([
                 "TLS_CERT_PATH": try bench.file("old.pem", server.certificate),
@@ -105,7 +105,7 @@ import X509
     }
 
     @Test func `a certificate that is valid for a month causes no warning`() throws {
-        let server = try bench.authority.issue("server", now: bench.now, days: 30)
+        let server = try bench.authority.issue("server", now: bench.now, days: 30, hosts: ["mud.example.org"])
         let settings = try bench.secured([
             "TLS_CERT_PATH": try bench.file("new.pem", server.certificate),
             "TLS_KEY_PATH": try bench.file("new.key", server.key),

@@ -128,6 +128,8 @@ struct AuthorizationDemand: Equatable {
 
     /// - Returns: nil for any other path.
     init?(path: String, query: String) {
+        // The parser lets nothing else through.
+        guard path.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
         var path = path[...]
         while let (name, value, rest) = Self.option(path) {
             switch WireWord(name) {

@@ -1,3 +1,5 @@
+import WireText
+
 /// Finds mistyped names of settings. A mistyped name would be a limit that never applies, or a gate that stays open.
 enum SettingSuggestion {
     /// Prefixes that only this gateway uses. An unknown name with one of them stops the start even if it comes from the environment.
@@ -7,13 +9,14 @@ enum SettingSuggestion {
     static let maximumDistance = 3
 
     static func isOurs(_ name: String) -> Bool {
-        prefixes.contains { name.hasPrefix($0) }
+        prefixes.contains { name.hasBytePrefix($0) }
     }
 
     /// The setting that was probably meant; nil if none is similar.
     static func nearest(
         to name: String, among rows: [SettingRow], within limit: Int = maximumDistance
     ) -> String? {
+        guard SettingText.isShort(name) else { return nil }
         if limit == maximumDistance, let longer = withWordMore(than: name.uppercased(), rows) { return longer }
         return rows.map { ($0.name, distance(name.uppercased(), $0.name)) }
             .filter { $0.1 <= min(limit, $0.0.count / 3) }

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// A text of any length that is costly for who compares, splits or decodes it badly.
@@ -96,4 +97,16 @@ extension HostileText {
         ]
 
     static let all = unicode + broken + ascii
+
+    /// One of each kind, which every run of the tests tries in every place. `scripts/test --full` (`PORTCULLIS_FULL_TESTS=1`) tries all, which
+    /// takes minutes in a debug build.
+    static let usual: Set<String> = [
+        "marks in descending classes", "a letter and the marks", "two marks in turn", "one mark", "regional indicators",
+        "runs of Hangul letters", "joined emoji", "continuation bytes", "of \"\\\"\"", "of \",\"", "of list members",
+        "of escapes",
+    ]
+
+    private static let isFull = ProcessInfo.processInfo.environment["PORTCULLIS_FULL_TESTS"] == "1"
+
+    static func isTried(_ text: HostileText) -> Bool { isFull || usual.contains(text.name) }
 }

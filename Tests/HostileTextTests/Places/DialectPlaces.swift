@@ -18,7 +18,7 @@ let dialectPlaces = places {
     json("the first message's connect", in: #"{"connect":"$"}"#, choose)
     bytes("a first message of hostile bytes", choose)
     text("a subprotocol", spelled: [.field]) { use(DialectKind(subprotocol: $0)) }
-    text("a dialect's name") { use(DialectKind(rawValue: $0)) }
+    text("a dialect's name") { use(DialectKind(word: $0)) }
     text("a client's description") { text in use(ClientDescription { _ in text }) }
     text("a resume in a query") { text in use(ResumeRequest { _ in text }) }
 }

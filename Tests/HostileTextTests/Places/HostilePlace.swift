@@ -58,10 +58,11 @@ func text(
 ///   - bytes: of the text. With the rest of the message it is at most 64 KiB, which most carriers let in.
 ///   - message: with `$` for the text.
 func json(
-    _ name: String, bytes: Int = 64_512, in message: String, _ read: @escaping @Sendable ([UInt8]) -> Void
+    _ name: String, bytes: Int = 64_512, texts: [HostileText] = HostileText.all, in message: String,
+    _ read: @escaping @Sendable ([UInt8]) -> Void
 ) -> HostilePlace {
     let gaps = max(1, message.utf8.count { $0 == UInt8(ascii: "$") })
-    return made(name, bytes: bytes, spelled: [.json, .jsonEscapes]) { text in
+    return made(name, bytes: bytes, spelled: [.json, .jsonEscapes], texts: texts) { text in
         let whole = filled(message, with: gaps == 1 ? text : Array(wholeEscapes(text.prefix(text.count / gaps))))
         return { read(whole) }
     }

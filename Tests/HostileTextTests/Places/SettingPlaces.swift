@@ -97,7 +97,7 @@ private func loaded(_ name: String) -> HostilePlace {
 }
 
 private func control(_ name: String, _ line: String) -> HostilePlace {
-    json("\(name) of a tool's request", bytes: ControlLine.maximumBytes - 128, in: line) {
+    json("\(name) of a tool's request", bytes: ControlLine.maximumBytes - 128, texts: HostileText.ascii, in: line) {
         use(ControlLine.decode(ControlRequest.self, $0))
     }
 }

@@ -148,7 +148,7 @@ enum ConsoleRequest: Equatable {
     case device(DeviceChange)
 
     init?(_ path: String) {
-        switch path {
+        switch WireWord(path) {
         case "/console", "/console/": self = .page
         case "/console/api/overview": self = .overview
         case "/console/api/sessions": self = .sessions
