@@ -64,6 +64,13 @@ extension EdgeTests {
             let demand = try await gateways[1].refusal(client.handshake(token))
             expectRefusal(demand, 401, "use_dpop_nonce")
             let nonce = try #require(demand["dpop-nonce"])
+            let holder = client
+            for gateway in gateways {
+                try await gateway.eventually("the gateway knows its keys again") {
+                    let other = try holder.handshake(token, serverNonce: nonce)
+                    if case .open = try await gateway.attempt(other) { return true } else { return false }
+                }
+            }
             let fresh = try client.handshake(token, serverNonce: nonce)
             try await Edge.expectEcho(gateways[0].open(fresh))
             for gateway in gateways { expectRefusal(try await gateway.refusal(fresh), 401, "invalid_dpop_proof") }

@@ -17,7 +17,7 @@ extension EdgeTests {
 
         @Test(arguments: [-20, 25])
         func `a phone with another time registers and gets a token right after a kill`(offset: Int) async throws {
-            let edge = try await Edge.start { $0.appAttest(apple) }
+            let edge = try await Edge.start { $0.appAttest(apple).setting("PUBLIC_ORIGIN", "http://localhost") }
             _ = try await TokenClient(apple, at: edge.gateway).firstToken()
             var client = try TokenClient(apple, at: try await restarted(edge.gateway))
             client.clockOffset = offset
@@ -31,7 +31,7 @@ extension EdgeTests {
 
         @Test(arguments: [-10, 0, 10, 25])
         func `a used proof isn't accepted after a kill, whatever its time`(offset: Int) async throws {
-            let edge = try await Edge.start { $0.appAttest(apple) }
+            let edge = try await Edge.start { $0.appAttest(apple).setting("PUBLIC_ORIGIN", "http://localhost") }
             var client = try TokenClient(apple, at: edge.gateway)
             let token = try await client.firstToken()
             client.clockOffset = offset
@@ -48,7 +48,9 @@ extension EdgeTests {
         }
 
         @Test func `a development token needs a nonce right after a kill`() async throws {
-            let edge = try await Edge.start { $0.appAttest(apple).setting("ALLOW_DEV_TOKENS", "true") }
+            let edge = try await Edge.start {
+                $0.appAttest(apple).setting("PUBLIC_ORIGIN", "http://localhost").setting("ALLOW_DEV_TOKENS", "true")
+            }
             let issued = try await edge.gateway.issueDevelopmentToken()
             var client = try TokenClient(apple, at: edge.gateway)
             #expect(try await client.requestToken(for: issued.token).status == 200)
@@ -62,7 +64,8 @@ extension EdgeTests {
         @Test func `an upgrade demands nothing of clients, and knows what they have used`() async throws {
             let directory = try TemporaryDirectory()
             let edge = try await Edge.start {
-                $0.appAttest(apple).setting("CONTROL_SOCKET_PATH", directory.file("control.sock"))
+                $0.appAttest(apple).setting("PUBLIC_ORIGIN", "http://localhost").setting(
+                    "CONTROL_SOCKET_PATH", directory.file("control.sock"))
             }
             var client = try TokenClient(apple, at: edge.gateway)
             let token = try await client.firstToken()

@@ -33,6 +33,10 @@ enum TextComparisonTable {
 
     private static let byReason: [Reason: [String]] = [
         .ownWords: [
+            "Admission/Refusals/LineDigest",
+            "KeyStore/Maintenance/StoreSurvey",
+            "Reactors/Sockets/TCPError",
+            "Relay/AdmissionJournal",
             "WireText/IPAddress",
             "RelayCore/Targets/TargetList",
             "Relay/Session/SessionRequest",
@@ -74,7 +78,6 @@ enum TextComparisonTable {
             "GatewayServer/Inspection/GatewayInspector",
             "GatewayServer/Inspection/ProcessFigures",
             "GatewayServer/Inspection/StoreProbe",
-            "GatewayServer/Keys/DevelopmentTokenAdministration",
             "GatewayServer/Keys/KeyAdministration",
             "GatewayServer/Reload/Gateway+Reload",
             "GatewayServer/Reload/RevocationWatcher",
@@ -126,7 +129,6 @@ enum TextComparisonTable {
             "Reactors/Internal/InternalServer",
             "Reactors/Loop/Reactor",
             "Reactors/Sockets/ListeningSocket",
-            "Reactors/Sockets/TCPConnection",
             "Reactors/TLS/ClientChain",
             "Reactors/TLS/TLSMaterial+Contents",
             "Reactors/TLS/TLSMaterial",
@@ -141,7 +143,6 @@ enum TextComparisonTable {
             "Relay/Forwarding/UpgradeHandler+Forwarding",
             "Relay/Inspection/GatewayFigures",
             "Relay/Internal/GatewayInspection",
-            "Relay/RefusalJournal",
             "Relay/RequestContext",
             "Relay/Session/Session+Log",
             "RelayCore/Targets/Route",
@@ -150,6 +151,7 @@ enum TextComparisonTable {
             "RelayCore/Targets/TargetPolicy",
         ],
         .ascii: [
+            "Admission/Refusals/AdmissionDigest",
             "Admission/Decision/Identity",
             "Admission/ForwardAuthorization/OriginalRequest",
             "Admission/Request/WebOrigin",
@@ -161,7 +163,6 @@ enum TextComparisonTable {
             "DPoP/Tokens/PresentedToken",
             "Reactors/Sockets/LookupBudget",
             "Relay/EdgeRouter",
-            "Relay/Internal/Console/ConsoleEndpoint",
             "Relay/Internal/InternalRouter",
             "Relay/Internal/Probes/ProbeEndpoint",
             "RelayCore/Dialects/ClientDescription",
@@ -184,6 +185,8 @@ enum TextComparisonTable {
             "StateCoding/StateReader",
         ],
         .nilAlone: [
+            "Admission/Tokens/OwnOrigins",
+            "GatewayServer/Store/RegistrationRules",
             "Admission/Decision/Refusal",
             "Admission/Methods/AccessToken/AccessTokenMethod",
             "Admission/Methods/AppAttest/AssertionFields",

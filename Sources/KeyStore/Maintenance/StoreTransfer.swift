@@ -1,3 +1,5 @@
+import WireText
+
 /// A development token with its places, on its way to another store.
 package struct TransferredToken: Equatable, Sendable {
     package struct Place: Hashable, Sendable {
@@ -76,10 +78,10 @@ extension DeviceKey {
 extension StoredSigningKeys {
     /// These keys and those of another store. A key that is revoked in either is revoked.
     package func completed(by other: StoredSigningKeys) -> StoredSigningKeys {
-        let gone = revoked + other.revoked.filter { revoked.map(\.id).contains($0.id) == false }
-        let all = keys + other.keys.filter { keys.map(\.id).contains($0.id) == false }
-        let names = Set(gone.map(\.id))
-        return StoredSigningKeys(keys: all.filter { !names.contains($0.id) }, revoked: gone)
+        let gone = revoked + other.revoked.filter { !revoked.map(\.id).containsBytes(of: $0.id) }
+        let all = keys + other.keys.filter { !keys.map(\.id).containsBytes(of: $0.id) }
+        let names = Set(gone.map { ByteText($0.id) })
+        return StoredSigningKeys(keys: all.filter { !names.contains(ByteText($0.id)) }, revoked: gone)
     }
 }
 

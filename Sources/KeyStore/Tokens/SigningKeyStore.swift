@@ -1,3 +1,5 @@
+import WireText
+
 /// A stored signing key. All times in Unix milliseconds.
 package struct StoredSigningKey: Hashable, Sendable {
     /// The `kid`.
@@ -31,8 +33,8 @@ package struct StoredSigningKeys: Hashable, Sendable {
     package var revoked: [Revoked]
 
     package init(keys: [StoredSigningKey] = [], revoked: [Revoked] = []) {
-        self.keys = keys.sorted { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
-        self.revoked = revoked.sorted { ($0.revokedAt, $0.id) < ($1.revokedAt, $1.id) }
+        self.keys = keys.sorted { ($0.signsFrom, ByteText($0.id)) < ($1.signsFrom, ByteText($1.id)) }
+        self.revoked = revoked.sorted { ($0.revokedAt, ByteText($0.id)) < ($1.revokedAt, ByteText($1.id)) }
     }
 }
 

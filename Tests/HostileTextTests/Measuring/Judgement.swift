@@ -19,7 +19,7 @@ struct Judgement: CustomStringConvertible {
     let isGood: Bool
 
     /// The time below which nothing is compared: what a clock and a memory allocator add.
-    static func floor(_ bytes: Int) -> Double { 1 + 40 * Double(bytes) / 65_536 * max(1, CPUTime.slowness / 20) }
+    static func floor(_ bytes: Int) -> Double { 1 + 100 * Double(bytes) / 65_536 * max(1, CPUTime.slowness / 20) }
 
     /// Milliseconds for so many bytes. Code that isn't optimised may take several times what a loop over bytes does.
     static func budget(_ bytes: Int) -> Double {

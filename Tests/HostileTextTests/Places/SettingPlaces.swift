@@ -46,26 +46,26 @@ let settingPlaces = places {
     loaded("AUTHZ_ADMIT")
     loaded("DPOP_NONCE")
     loaded("NO_SUCH_SETTING")
-    text("an integer") { use(try? SettingGrammar.integer($0, in: 1...65_535)) }
-    text("a boolean") { use(try? SettingGrammar.boolean($0)) }
-    text("a time") { text in
+    grammar("an integer") { use(try? SettingGrammar.integer($0, in: 1...65_535)) }
+    grammar("a boolean") { use(try? SettingGrammar.boolean($0)) }
+    grammar("a time") { text in
         use(Timestamp(text))
         use(Timestamp("2026-12-24T18:00:00." + text))
     }
-    text("a path setting") { use(try? SettingGrammar.requiredPath($0)) }
-    text("bundle identifiers") { use(try? SettingGrammar.bundleIDs($0)) }
-    text("app identifiers") { use(try? SettingGrammar.appIDs($0)) }
-    text("categories") { use(try? SettingGrammar.categories($0)) }
-    text("a list") { use(try? SettingGrammar.list($0)) }
-    text("origins") { use(try? SettingGrammar.origins($0)) }
-    text("an origin's port") { use(try? SettingGrammar.origins("https://a:" + $0)) }
-    text("an audience") { use(try? SettingGrammar.audience($0)) }
-    text("a host setting") { use(try? SettingGrammar.host($0)) }
-    text("addresses") { use(try? SettingGrammar.addresses($0)) }
-    text("pins") { use(try? SettingGrammar.pins($0)) }
-    text("the encoding setting") { use(try? SettingGrammar.encoding($0)) }
-    text("a database's URL") { use(try? SettingGrammar.storeURL($0)) }
-    text("a database's host and parameters", bytes: 4_000) { text in
+    grammar("a path setting") { use(try? SettingGrammar.requiredPath($0)) }
+    grammar("bundle identifiers") { use(try? SettingGrammar.bundleIDs($0)) }
+    grammar("app identifiers") { use(try? SettingGrammar.appIDs($0)) }
+    grammar("categories") { use(try? SettingGrammar.categories($0)) }
+    grammar("a list") { use(try? SettingGrammar.list($0)) }
+    grammar("origins") { use(try? SettingGrammar.origins($0)) }
+    grammar("an origin's port") { use(try? SettingGrammar.origins("https://a:" + $0)) }
+    grammar("an audience") { use(try? SettingGrammar.audience($0)) }
+    grammar("a host setting") { use(try? SettingGrammar.host($0)) }
+    grammar("addresses") { use(try? SettingGrammar.addresses($0)) }
+    grammar("pins") { use(try? SettingGrammar.pins($0)) }
+    grammar("the encoding setting") { use(try? SettingGrammar.encoding($0)) }
+    grammar("a database's URL") { use(try? SettingGrammar.storeURL($0)) }
+    grammar("a database's host and parameters", bytes: 4_000) { text in
         use(try? SettingGrammar.storeURL("postgresql://\(text)/a"))
         use(try? SettingGrammar.storeURL("postgresql://a/a?\(text)"))
     }
@@ -78,6 +78,14 @@ let settingPlaces = places {
         use(SessionText.plain(text))
         use(SessionText.shortened(text, 24))
         use(TextColumns.text([["A", "B"], [SessionText.plain(text), "b "], ["c", "d"]]))
+    }
+}
+
+/// A setting's text, which the loader has found short enough.
+private func grammar(_ name: String, bytes: Int = 65_536, _ read: @escaping @Sendable (String) -> Void) -> HostilePlace
+{
+    text(name, bytes: bytes) { text in
+        if SettingText.isShort(text) { read(text) }
     }
 }
 
