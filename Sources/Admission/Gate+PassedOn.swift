@@ -16,7 +16,7 @@ extension Gate {
 
     /// A client that is admitted if it would be admitted now by the credential that the other gateway has seen.
     private func readmit(_ carried: [UInt8], for request: AdmissionRequest) -> AdmissionDecision {
-        guard let carried = try? StateDecoder.decode(CarriedPrincipal.self, from: carried),
+        guard let carried = try? StateDecoder.decode(CarriedPrincipal.self, from: carried, demandsASCII: true),
             let restored = try? carrier.restore(carried)
         else { return .refused(Refusal(.invalidResume, detail: "another gateway's client isn't known here")) }
         // The time is of another machine's clock: there are no further tickets.

@@ -129,7 +129,7 @@ enum DevelopmentTokenTable {
         func text(_ column: Int) throws -> String? {
             switch (row[column] as DatabaseValue).storage {
             case .null: nil
-            case .string(let value): value
+            case .string(let value) where value.utf8.count <= RecordLimits.tokenRecordBytes: value
             default: throw DeviceKeyTable.damage
             }
         }

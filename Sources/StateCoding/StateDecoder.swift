@@ -1,11 +1,14 @@
 /// Decodes what ``StateEncoder`` has encoded. A value of another kind, and a number out of the range of its type, is a
 /// ``StateFault/mismatch``; initialisers may throw errors of their own.
 package enum StateDecoder {
-    /// - Parameter userInfo: for initialisers that need more than the bytes.
+    /// - Parameters:
+    ///   - userInfo: for initialisers that need more than the bytes.
+    ///   - demandsASCII: text with other characters is malformed.
     package static func decode<Value: Decodable>(
-        _ type: Value.Type, from bytes: [UInt8], userInfo: [CodingUserInfoKey: any Sendable] = [:]
+        _ type: Value.Type, from bytes: [UInt8], userInfo: [CodingUserInfoKey: any Sendable] = [:],
+        demandsASCII: Bool = false
     ) throws -> Value {
-        try StateDecoding(try StateReader.read(bytes), userInfo).value(of: type)
+        try StateDecoding(try StateReader.read(bytes, demandsASCII: demandsASCII), userInfo).value(of: type)
     }
 }
 

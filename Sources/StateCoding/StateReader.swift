@@ -4,12 +4,18 @@ import WireText
 package struct StateReader {
     private var rest: ArraySlice<UInt8>
     private var valuesLeft = StateLimits.maximumValues
+    private let demandsASCII: Bool
 
-    private init(_ bytes: [UInt8]) { rest = bytes[...] }
+    private init(_ bytes: [UInt8], demandsASCII: Bool) {
+        rest = bytes[...]
+        self.demandsASCII = demandsASCII
+    }
 
-    /// - Parameter bytes: one value, and nothing behind it.
-    package static func read(_ bytes: [UInt8]) throws(StateFault) -> StateValue {
-        var reader = StateReader(bytes)
+    /// - Parameters:
+    ///   - bytes: one value, and nothing behind it.
+    ///   - demandsASCII: other text is malformed. Comparing it as `String` may take quadratic time.
+    package static func read(_ bytes: [UInt8], demandsASCII: Bool = false) throws(StateFault) -> StateValue {
+        var reader = StateReader(bytes, demandsASCII: demandsASCII)
         let value = try reader.value(depth: 0)
         guard reader.rest.isEmpty else { throw .length }
         return value
@@ -82,7 +88,7 @@ package struct StateReader {
 
     private mutating func text(_ count: Int) throws(StateFault) -> String {
         let bytes = try take(count)
-        guard bytes.isValidUTF8 else { throw .malformed }
+        guard demandsASCII ? bytes.allSatisfy({ $0 < 0x80 }) : bytes.isValidUTF8 else { throw .malformed }
         return String(decoding: bytes, as: UTF8.self)
     }
 

@@ -74,6 +74,15 @@ import WireText
         #expect(throws: CarriedStateFault.self) { try carrier.restore(unknown) }
     }
 
+    @Test(arguments: [String(repeating: "x", count: 257), "a\u{301}", ""])
+    func `knows nobody by a name that no identity has`(subject: String) throws {
+        let longest = String(repeating: "x", count: 256)
+        #expect(
+            try carrier.restore(CarriedIdentity(.init(method: TicketMethod.name, subject: longest))).subject == longest)
+        let carried = CarriedIdentity(Identity(method: TicketMethod.name, subject: subject))
+        #expect(throws: CarriedStateFault.self) { try carrier.restore(carried) }
+    }
+
     @Test func `accepts tickets as often as is left`() throws {
         let old = TicketOffice()
         guard case .issued(let twice) = old.issueForOperator(timeToLive: .seconds(60), uses: 2, at: start.monotonic),

@@ -51,6 +51,21 @@ struct SQLiteStoreCheckTests {
         }
     }
 
+    /// Whoever made the file chose its texts: dividing them mustn't take long.
+    @Test func `a development token whose text is above its limit isn't divided`() throws {
+        let (token, device) = (DevelopmentToken.sample(), [UInt8](repeating: 1, count: 32))
+        let store = try SQLiteKeyDatabase(path: path)
+        _ = try store.issue(token)
+        for bytes in [2_048, 2_049] {
+            try DatabaseQueue(path: path).inDatabase { database in
+                let routes = String(repeating: ",", count: bytes)
+                try database.execute(sql: "UPDATE development_token SET routes = ?", arguments: [routes])
+            }
+            let standing = try? store.redeem(token.hash, by: device, at: token.issuedAt)
+            #expect((standing == nil) == (bytes == 2_049))
+        }
+    }
+
     @Test(arguments: [0o640, 0o604, 0o660, 0o606])
     func `names each file that others than the owner can open`(wrong: Int) throws {
         let store = try SQLiteKeyDatabase(path: path)

@@ -36,6 +36,15 @@ struct DriverTests {
         #expect(try empty.only().bytes(0) == [] && empty.only().text(1) == "")
     }
 
+    @Test func `reads no text above its limit`() async throws {
+        let longest = SQLRow.maximumTextBytes
+        let statement = SQLStatement("long", "SELECT repeat('x', $1::int8::int4), repeat('x', $1::int8::int4 + 1)")
+        let row = try await driver.run(statement, [.integer(Int64(longest))]).only()
+        #expect(try row.text(0).utf8.count == longest)
+        #expect(throws: DatabaseError.malformed) { try row.text(1) }
+        #expect(try row.bytes(1).count == longest + 1)
+    }
+
     @Test func `answers each of many statements at once with its own answer`() async throws {
         let echo = SQLStatement("echo", "SELECT $1::int8")
         let sums = try await withThrowingTaskGroup(of: Bool.self) { group in

@@ -28,6 +28,13 @@ import Testing
         #expect(try StateDecoder.decode(Sample.self, from: try StateEncoder.bytes(of: sample)) == sample)
     }
 
+    @Test func `of whoever may claim anything has ASCII text only, on demand`() throws {
+        let (plain, other) = (try StateEncoder.bytes(of: "a~"), try StateEncoder.bytes(of: "a\u{301}"))
+        #expect(try StateDecoder.decode(String.self, from: plain, demandsASCII: true) == "a~")
+        #expect(throws: StateFault.malformed) { try StateDecoder.decode(String.self, from: other, demandsASCII: true) }
+        #expect(try StateDecoder.decode(String.self, from: other) == "a\u{301}")
+    }
+
     @Test func `has bytes as one value and not as a list of numbers`() throws {
         let bytes = [UInt8](repeating: 200, count: 10_000)
         #expect(try StateEncoder.bytes(of: bytes).count < 10_010)

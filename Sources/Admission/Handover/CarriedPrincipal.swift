@@ -23,8 +23,8 @@ package struct CarriedPrincipal: Codable, Sendable {
     let isByToken: Bool
 }
 
-/// Turns clients into what crosses, and back. What crosses was verified by the process that this one replaces: the channel between the two
-/// is the only source of it, and no client can reach that.
+/// Turns clients into what crosses, and back. What crosses was verified by the process that this one replaces, or comes from another gateway
+/// of the fleet, which may claim anything: so its texts are ASCII and short, as those of every identity.
 package struct PrincipalCarrier: Sendable {
     private let methods: [any AdmissionMethod]
 
@@ -62,11 +62,16 @@ package struct PrincipalCarrier: Sendable {
             return .anonymous
         }
         let names = methods.lazy.flatMap(\.identityNames)
-        guard !subject.isEmpty, let name = names.first(where: { $0.label.hasSameBytes(as: carried.method) }) else {
+        guard (1...Self.maximumSubjectBytes).contains(subject.utf8.count), subject.utf8.allSatisfy({ $0 < 0x80 }),
+            let name = names.first(where: { $0.label.hasSameBytes(as: carried.method) })
+        else {
             throw CarriedStateFault()
         }
         return Identity(method: name, subject: subject)
     }
+
+    /// Longer than every identity: of a key, a certificate, a ticket or a token.
+    static let maximumSubjectBytes = 256
 
     private func method(of label: String) -> (any AdmissionMethod)? {
         methods.first { method in method.identityNames.contains { $0.label.hasSameBytes(as: label) } }
@@ -74,7 +79,7 @@ package struct PrincipalCarrier: Sendable {
 
     private static func proof<Proof: AdmissionProof>(_ type: Proof.Type, _ bytes: [UInt8]) throws -> any AdmissionProof
     {
-        try StateDecoder.decode(type, from: bytes)
+        try StateDecoder.decode(type, from: bytes, demandsASCII: true)
     }
 }
 

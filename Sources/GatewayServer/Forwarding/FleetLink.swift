@@ -65,6 +65,9 @@ private final class FleetStandings: FleetMembers {
 
 /// Where a gateway listens for the others, as its row says it: `gw1.example.org:6210` or `[2001:db8::1]:6210`.
 struct GatewayAddress: Hashable {
+    /// Of a name of DNS, with brackets and a port.
+    private static let maximumBytes = 300
+
     let host: String
     let port: UInt16
 
@@ -73,8 +76,11 @@ struct GatewayAddress: Hashable {
         self.port = port
     }
 
+    /// - Parameter text: of another gateway's row: longer text, and other than ASCII, is no address.
     init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+        guard text.utf8.count <= Self.maximumBytes, text.utf8.allSatisfy({ $0 < 0x80 }),
+            let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...])
+        else {
             return nil
         }
         var host = text[..<colon]

@@ -51,12 +51,17 @@ package struct SQLRow: Sendable {
 
     package func bytes(_ column: Int) throws(DatabaseError) -> [UInt8] { try required(cell(column)) }
 
+    /// Longer than every text that the store has. Comparing text as `String` may take quadratic time.
+    package static let maximumTextBytes = 4_096
+
     /// `text`, and any type whose binary form is its text.
     package func text(_ column: Int) throws(DatabaseError) -> String { try required(optionalText(column)) }
 
     package func optionalText(_ column: Int) throws(DatabaseError) -> String? {
         guard let bytes = try cell(column) else { return nil }
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw .malformed }
+        guard bytes.count <= Self.maximumTextBytes, let text = String(validating: bytes, as: UTF8.self) else {
+            throw .malformed
+        }
         return text
     }
 
