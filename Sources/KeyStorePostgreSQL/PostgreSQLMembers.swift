@@ -26,12 +26,14 @@ extension PostgreSQLKeyRegistry {
             .integer(uptime), .integer(report.state.rawValue), .integer(report.sessions), .integer(report.connections),
             .optional(report.lag), .optional(report.address), .integer(GatewayMembers.deadAfter),
             .integer(GatewayMembers.forgottenAfter), .integer(Int64(GatewayMembers.maximum)),
+            report.announced.map { .bytes($0.bytes) } ?? .null,
         ]
         return try await answer(.beat, values, within: nil) { rows throws(DatabaseError) in
             guard let first = rows.first else { throw .malformed }
             return GatewayMembers(
                 try rows.map { row throws(DatabaseError) in try GatewayMember(row) },
-                readAt: try first.integer(11), began: try first.integer(12))
+                readAt: try first.integer(11), began: try first.integer(12),
+                incarnation: try first.optionalIncarnation(14))
         }
     }
 
@@ -95,19 +97,26 @@ extension GatewayMember {
             started: try row.integer(9), heartbeat: try row.integer(10),
             report: Report(
                 state: state, sessions: try row.integer(5), connections: try row.integer(6),
-                lag: try row.optionalInteger(7), address: try row.optionalText(8)))
+                lag: try row.optionalInteger(7), address: try row.optionalText(8),
+                announced: try row.optionalIncarnation(13)))
+    }
+}
+
+extension SQLRow {
+    fileprivate func optionalIncarnation(_ column: Int) throws(DatabaseError) -> StoreIncarnation? {
+        try isNull(column) ? nil : try incarnation(column)
     }
 }
 
 extension SQLStatement {
     private static let columns =
-        "id, name, version, schema, state, sessions, connections, lag, address, started, heartbeat, read_at, began"
+        "id, name, version, schema, state, sessions, connections, lag, address, started, heartbeat, read_at, began, announced, incarnation"
 
     fileprivate static let beat = SQLStatement(
         "beat", maximumRows: GatewayMembers.maximum,
         """
         SELECT \(columns) FROM portcullis.beat($1::text, $2::text, $3::text, $4::int8, $5::int8, $6::int8, $7::int8,
-            $8::int8, $9::int8, $10::text, $11::int8, $12::int8, $13::int8)
+            $8::int8, $9::int8, $10::text, $11::int8, $12::int8, $13::int8, $14::bytea)
         """)
     fileprivate static let leave = SQLStatement("leave", "SELECT portcullis.leave($1::text)")
     fileprivate static let members = SQLStatement(

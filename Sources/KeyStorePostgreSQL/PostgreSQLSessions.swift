@@ -15,13 +15,12 @@ extension PostgreSQLKeyRegistry: SharedSessionDirectory {
         .array(of: .bytes, marks.map { .bytes($0.bytes) })
     }
 
-    package func gateway(
-        of mark: SessionMark, then: @escaping @Sendable (Result<String?, KeyRegistryError>) -> Void
+    package func find(
+        _ mark: SessionMark, then: @escaping @Sendable (Result<SessionTrace, KeyRegistryError>) -> Void
     ) {
         answer(
-            .gatewayOfSession, [.bytes(mark.bytes)],
-            { rows throws(DatabaseError) in try rows.first.map { row throws(DatabaseError) in try row.text(0) } },
-            then: then)
+            .findSession, [.bytes(mark.bytes), .integer(SessionTrace.lateAfter)],
+            { rows throws(DatabaseError) in try SessionTrace(rows) }, then: then)
     }
 
     package func forgetSessions(of gateway: String) async throws(KeyRegistryError) {
@@ -37,11 +36,28 @@ extension PostgreSQLKeyRegistry: SharedSessionDirectory {
     package func forgetLostSessions() async throws(KeyRegistryError) { try await answer(.forgetLostSessions) { _ in } }
 }
 
+extension SessionTrace {
+    /// One row for each gateway in doubt; at least one.
+    fileprivate init(_ rows: SQLRows) throws(DatabaseError) {
+        guard let first = rows.first else { throw .malformed }
+        var holder: Holder?
+        if let id = try first.optionalText(0) {
+            holder = Holder(id: id, address: try first.optionalText(1), silence: try first.optionalInteger(2))
+        }
+        let doubtful = try rows.map { row throws(DatabaseError) in try row.optionalText(4) }
+        self.init(holder: holder, lived: try first.integer(3), doubtful: doubtful.compactMap(\.self))
+    }
+}
+
 extension SQLStatement {
     fileprivate static let noteSessions = SQLStatement(
         "note_sessions", "SELECT portcullis.note_sessions($1::text, $2::bytea[], $3::bytea[])")
-    fileprivate static let gatewayOfSession = SQLStatement(
-        "gateway_of_session", "SELECT s.gateway FROM portcullis.session s WHERE s.mark = $1::bytea")
+    fileprivate static let findSession = SQLStatement(
+        "find_session", maximumRows: GatewayMembers.maximum,
+        """
+        SELECT f.holder, f.address, f.silence, f.lived, d.id
+        FROM portcullis.find_session($1::bytea, $2::int8) f LEFT JOIN LATERAL unnest(f.doubtful) AS d (id) ON true
+        """)
     /// A part at a time: a gateway may have had very many. Other gateways may be deleting the same ones. Once it has come back they are its own again.
     fileprivate static let forgetSessions = SQLStatement(
         "forget_sessions",

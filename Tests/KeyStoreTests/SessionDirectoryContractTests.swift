@@ -34,10 +34,10 @@ struct SessionDirectoryContractTests {
     }
 
     private func holder(_ directory: any SharedSessionDirectory, _ number: Int) async throws -> String? {
-        let result: Result<String?, KeyRegistryError> = await withCheckedContinuation { continuation in
-            directory.gateway(of: Self.mark(number)) { continuation.resume(returning: $0) }
+        let result: Result<SessionTrace, KeyRegistryError> = await withCheckedContinuation { continuation in
+            directory.find(Self.mark(number)) { continuation.resume(returning: $0) }
         }
-        return try result.get()
+        return try result.get().holder?.id
     }
 
     @Test(arguments: Kind.allCases)

@@ -160,6 +160,21 @@ package final class PostgresServer: Sendable {
         while all.contains(where: { kill($0, 0) == 0 }) { usleep(1_000) }
     }
 
+    /// Kills a process that serves a client. The server takes its memory for damaged, ends all others and recovers.
+    package func killBackend() async throws {
+        let session = try session()
+        let backend = try session.run(
+            """
+            SELECT pid::int8 FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
+            ORDER BY random() LIMIT 1
+            """, []
+        ).only().integer(0)
+        kill(pid_t(backend), SIGKILL)
+        // Its own connection ends with the others.
+        while (try? session.run("SELECT 1")) != nil { usleep(1_000) }
+        try await offPool { [self] in try awaitReadiness() }
+    }
+
     package func stop() async throws {
         signal(SIGINT)
         try await offPool { [self] in awaitEnd() }

@@ -27,12 +27,16 @@ final class FleetMember: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        var others: GatewayMembers?
+        var silent = SilentGateways()
+        /// Gateways to which this one is connecting.
+        var tried: Set<String> = []
+        /// Of the store, at the last successful beat.
+        var incarnation: StoreIncarnation?
         var isLeaving = false
         var isFailing = false
         var address: String?
         /// The last successful beat.
-        var beaten: (sent: MonotonicTime, incarnation: StoreIncarnation)?
+        var beaten: MonotonicTime?
         /// Since when beats have succeeded without a break, in the store's time.
         var unbrokenSince: Int64 = 0
         /// What the next view is compared with.
@@ -63,9 +67,7 @@ final class FleetMember: Sendable {
     // MARK: What the others are
 
     /// From memory, for any thread.
-    func standing(of gateway: String) -> GatewayMembers.Standing {
-        state.withLock { $0.others }?.standing(of: gateway, at: store.fleet.identity.time(at: .now)) ?? .unknown
-    }
+    var silent: SilentGateways { state.withLock { $0.silent } }
 
     // MARK: What this one is
 
@@ -94,10 +96,12 @@ final class FleetMember: Sendable {
 
     private func beat() async {
         var report = report()
-        state.withLock { state in
+        let incarnation = state.withLock { state in
             report.address = state.address
             if state.isLeaving { report.state = .leaving }
+            return state.incarnation
         }
+        report.announced = incarnation.flatMap { sessions?.areAnnounced(in: $0) ?? true ? $0 : nil }
         let uptime = Int64(clamping: (MonotonicTime.now.nanoseconds - joined.nanoseconds) / 1_000_000)
         let sent = MonotonicTime.now
         let found: GatewayMembers
@@ -106,30 +110,56 @@ final class FleetMember: Sendable {
         } catch {
             return note(error)
         }
-        hear(found, sentAt: sent)
+        hear(found, sentAt: sent, announced: report.announced)
     }
 
-    private func hear(_ found: GatewayMembers, sentAt sent: MonotonicTime) {
-        let (now, incarnation) = (MonotonicTime.now, store.fleet.identity.incarnation)
-        let (before, seen, isUnbroken) = state.withLock { state in
+    private func hear(_ found: GatewayMembers, sentAt sent: MonotonicTime, announced: StoreIncarnation?) {
+        let now = MonotonicTime.now
+        let (before, seen, isForgotten, asked) = state.withLock { state in
             // The others see when beats were written: between the moments of sending and answering.
             let isUnbroken =
-                state.beaten.map { $0.incarnation == incarnation && now <= $0.sent.advanced(by: Self.deadAfter) }
-                ?? false
+                found.incarnation == state.incarnation
+                && state.beaten.map { now <= $0.advanced(by: Self.deadAfter) } ?? false
             if !isUnbroken { state.unbrokenSince = found.readAt }
             let (before, seen) = (state.settled, found.seen(since: state.unbrokenSince))
             if seen.isSettled || before == nil { state.settled = seen }
-            (state.others, state.isFailing, state.beaten) = (seen, false, (sent, incarnation))
-            return (before, seen, isUnbroken)
+            (state.isFailing, state.beaten, state.incarnation) = (false, sent, found.incarnation)
+            let asked = state.silent.note(seen, own: id).filter { state.tried.insert($0.id).inserted }
+            return (before, seen, !isUnbroken || isRowNew(found, announced), asked)
         }
-        if !isUnbroken { mayBeForgotten() }
+        if isForgotten { tellAll(found.incarnation) }
+        for one in asked { connect(to: one.id, at: one.address) }
         guard let before else { return }
         for event in seen.events(since: before) where event.member.id != id { tell(event) }
     }
 
+    /// The store has lost this gateway's row, and with it perhaps those of its sessions.
+    private func isRowNew(_ found: GatewayMembers, _ announced: StoreIncarnation?) -> Bool {
+        announced != nil && found.members.first { $0.id == id }?.report.announced == nil
+    }
+
+    private func tellAll(_ incarnation: StoreIncarnation?) {
+        sessions?.announceAll(in: incarnation)
+        mayBeForgotten()
+        alarm.ring()
+    }
+
+    /// Silence alone proves nothing: a gateway that has only lost its database still answers.
+    private func connect(to gateway: String, at address: String) {
+        guard let sessions else { return }
+        Task {
+            let isAnswered = await sessions.isAnswered(at: address)
+            let isNews = state.withLock { state in
+                state.tried.remove(gateway)
+                return !isAnswered && state.silent.nobodyAnswered(at: gateway)
+            }
+            if isNews { sessions.gone(gateway) }
+        }
+    }
+
     private func tell(_ event: GatewayMembers.Event) {
         log(event)
-        sessions?.heard(event)
+        if case .left(let member) = event { sessions?.gone(member.id) }
         // The process that this one has replaced may have written last.
         if event.hasGone, event.member.name == membership.name { mayBeForgotten() }
     }
@@ -183,15 +213,11 @@ extension FleetMember {
         logger: Logger
     ) {
         guard let store = state.store?.fleet else { return nil }
-        let sessions = state.link.map { _ in LinkedSessions(store, server) }
-        let (directory, holdings) = (state.directory, state.holdings)
-        let tellsAll = {
-            @Sendable in
-            directory.announceAll()
-            holdings?.noteAllAgain()
-        }
+        let sessions = state.link.map { LinkedSessions(store, server, $0.sessions, state.directory) }
+        let holdings = state.holdings
         self.init(
-            store, name: "\(Self.hostName):\(port)", sessions: sessions, mayBeForgotten: tellsAll, logger: logger
+            store, name: "\(Self.hostName):\(port)", sessions: sessions,
+            mayBeForgotten: { holdings?.noteAllAgain() }, logger: logger
         ) {
             GatewayMember.Report(
                 state: state.drain.isDraining ? .draining : .serving, sessions: Int64(state.leases.count),

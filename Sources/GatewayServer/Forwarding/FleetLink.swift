@@ -47,20 +47,9 @@ private final class FleetStandings: FleetMembers {
 
     func replace(_ member: FleetMember) { self.member.withLock { $0 = member } }
 
-    func standing(of gateway: String) -> GatewayStanding {
-        guard let member = member.withLock({ $0 }) else { return .unknown }
-        switch member.standing(of: gateway) {
-        case .alive(let other):
-            // One without an address has no FLEET_BIND, and its sessions aren't found elsewhere.
-            guard let address = other.report.address.flatMap({ GatewayAddress($0) }) else { return .unknown }
-            return .alive(host: address.host, port: address.port)
-        case .dead: return .dead
-        case .unknown:
-            // It may have joined just now. The client comes back in a second.
-            member.hurry()
-            return .unknown
-        }
-    }
+    var silent: SilentGateways { member.withLock { $0 }?.silent ?? SilentGateways() }
+
+    func hurry() { member.withLock { $0 }?.hurry() }
 }
 
 /// Where a gateway listens for the others, as its row says it: `gw1.example.org:6210` or `[2001:db8::1]:6210`.

@@ -4,27 +4,20 @@ package import Logging
 import Observability
 package import Relay
 import Synchronization
+import WireText
 
-/// The other gateways of the fleet, as their heartbeats tell.
+/// What this gateway knows of the others by itself.
 package protocol FleetMembers: Sendable {
     /// Called on the store's thread: it answers from memory.
-    func standing(of gateway: String) -> GatewayStanding
-}
-
-package enum GatewayStanding: Sendable, Hashable {
-    /// - Parameters:
-    ///   - host: `FLEET_ADVERTISE`
-    case alive(host: String, port: UInt16)
-    /// Its heartbeats have stopped, or it has left: its sessions are lost.
-    case dead
-    /// It isn't known yet, or nobody can say.
-    case unknown
+    var silent: SilentGateways { get }
+    /// Something isn't known yet that the next heartbeat may tell.
+    func hurry()
 }
 
 /// The directory of the fleet's sessions, as one gateway uses it: it announces its own sessions and finds others'. Safe from any thread.
 ///
 /// Announcements are written in batches, one write at a time; what comes meanwhile is in the next one. So a write costs the same however many sessions begin, and a
-/// session can be found as soon as the store has answered twice.
+/// session can be found as soon as the store has answered twice. Nothing is written before the store knows this gateway.
 package final class FleetSessions: SessionAnnouncer, SessionWhereabouts {
     /// Before a failed write is repeated.
     package static let retrySeconds = 1
@@ -33,14 +26,7 @@ package final class FleetSessions: SessionAnnouncer, SessionWhereabouts {
     private let gateway: String
     private let members: any FleetMembers
     private let logger: Logger
-    private let state = Mutex(State())
-
-    private struct State {
-        var pending = PendingSessions()
-        var isWriting = false
-        var isOver = false
-        var hasFailed = false
-    }
+    private let state = Mutex(AnnouncedSessions())
 
     /// - Parameter gateway: this one's id.
     package init(
@@ -58,64 +44,65 @@ package final class FleetSessions: SessionAnnouncer, SessionWhereabouts {
 
     // MARK: Announcing
 
-    package func began(_ sessionID: String) { change(sessionID) { $0.began($1) } }
+    package var toldAfterMilliseconds: Int64 { SessionTrace.toldAfter }
 
-    package func ended(_ sessionID: String) { change(sessionID) { $0.ended($1) } }
-
-    private func change(_ sessionID: String, _ change: (inout PendingSessions, SessionMark) -> Void) {
+    package func began(_ sessionID: String, whenFound: (@Sendable () -> Void)?) {
         guard let mark = Self.mark(sessionID) else { return }
-        state.withLock { if !$0.isOver { change(&$0.pending, mark) } }
+        state.withLock { $0.began(mark, whenFound) }
         writeNext()
     }
 
-    package func stop() {
-        state.withLock { state in
-            state.isOver = true
-            state.pending = PendingSessions()
-        }
+    package func ended(_ sessionID: String) {
+        guard let mark = Self.mark(sessionID) else { return }
+        state.withLock { $0.ended(mark) }
+        writeNext()
+    }
+
+    package func stop() { state.withLock { $0.stop() } }
+
+    /// Announces every session to an incarnation of the store: see ``isComplete(in:)``. Before the first call nothing is written.
+    ///
+    /// - Parameter all: calls ``began(_:whenFound:)`` for each.
+    package func announce(in incarnation: StoreIncarnation?, all: () -> Void) {
+        state.withLock { $0.beginAgain() }
+        all()
+        state.withLock { $0.complete(in: incarnation) }
+        writeNext()
+    }
+
+    /// Whether each session of this gateway has its row in this incarnation of the store, or has waited for it for a moment only.
+    package func isComplete(in incarnation: StoreIncarnation) -> Bool {
+        state.withLock { $0.isComplete(in: incarnation, at: .now) }
     }
 
     /// Changes that aren't written yet.
-    package var pendingCount: Int { state.withLock { $0.pending.count } }
+    package var pendingCount: Int { state.withLock { $0.count } }
 
     private func writeNext() {
-        let batch = state.withLock { state -> SessionChanges? in
-            guard !state.isWriting, let batch = state.pending.takeBatch() else { return nil }
-            state.isWriting = true
-            return batch
-        }
-        guard let batch else { return }
+        guard let batch = state.withLock({ $0.takeBatch(at: .now) }) else { return }
         store.note(batch, of: gateway) { [self] result in
             switch result {
-            case .success: written()
+            case .success: written(batch)
             case .failure(let error): failed(batch, error)
             }
         }
     }
 
-    private func written() {
-        let recovers = state.withLock { state in
-            defer { state.hasFailed = false }
-            state.isWriting = false
-            return state.hasFailed
-        }
+    private func written(_ batch: SessionChanges) {
+        let (found, recovers) = state.withLock { $0.written(batch) }
+        for tell in found { tell() }
         if recovers { logger.notice("sessions are announced again") }
         writeNext()
     }
 
     /// The rows may have been written all the same: writing them again changes nothing.
     private func failed(_ batch: SessionChanges, _ error: KeyRegistryError) {
-        let isFirst = state.withLock { state in
-            defer { state.hasFailed = true }
-            if !state.isOver { state.pending.giveBack(batch) }
-            return !state.hasFailed
-        }
-        if isFirst {
+        if state.withLock({ $0.failed(batch) }) {
             logger.warning("sessions can't be announced", metadata: [LogKeys.error: "\(error)"])
         }
         Task {
             try? await Task.sleep(for: .seconds(Self.retrySeconds))
-            state.withLock { $0.isWriting = false }
+            state.withLock { $0.tryAgain() }
             writeNext()
         }
     }
@@ -124,22 +111,28 @@ package final class FleetSessions: SessionAnnouncer, SessionWhereabouts {
 
     package func find(_ sessionID: String, answer: @escaping @Sendable (Whereabouts) -> Void) {
         guard let mark = Self.mark(sessionID) else { return answer(.unknown) }
-        store.gateway(of: mark) { [self] result in
+        store.find(mark) { [self] result in
             switch result {
-            case .success(let holder): answer(holder.map(whereabouts) ?? .unknown)
+            case .success(let trace): answer(whereabouts(trace))
             case .failure(let error):
                 answer(.unavailable(detail: "the directory of sessions: \(error)", retryAfter: Self.retrySeconds))
             }
         }
     }
 
-    private func whereabouts(_ holder: String) -> Whereabouts {
+    private func whereabouts(_ trace: SessionTrace) -> Whereabouts {
+        switch trace.verdict(members.silent) {
         // This gateway has been asked already: the session has ended.
-        guard holder != gateway else { return .unknown }
-        switch members.standing(of: holder) {
-        case .alive(let host, let port): return .elsewhere(FleetPeer(id: holder, host: host, port: port))
-        case .dead: return .unknown
-        case .unknown: return .unavailable(detail: "gateway \(holder) isn't known", retryAfter: Self.retrySeconds)
+        case .at(let holder, _) where holder.hasSameBytes(as: gateway): return .unknown
+        case .at(let holder, let address):
+            guard let address = address.flatMap({ GatewayAddress($0) }) else {
+                return .unavailable(detail: "gateway \(holder) isn't reached", retryAfter: Self.retrySeconds)
+            }
+            return .elsewhere(FleetPeer(id: holder, host: address.host, port: address.port))
+        case .gone: return .unknown
+        case .undecided(let why):
+            members.hurry()
+            return .unavailable(detail: why, retryAfter: Self.retrySeconds)
         }
     }
 }

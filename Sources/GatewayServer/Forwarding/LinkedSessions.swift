@@ -4,32 +4,44 @@ import Relay
 
 /// What membership means for sessions that can be resumed through every gateway.
 protocol MemberSessions: Sendable {
-    /// Of another gateway.
-    func heard(_ event: GatewayMembers.Event)
+    /// The gateway has left, or is gone: the sessions of its that are left are lost.
+    func gone(_ id: String)
     /// This gateway isn't a member any more.
     func left(_ id: String) async
+    /// Whether something listens where a gateway was, from this one.
+    func isAnswered(at address: String) async -> Bool
+    /// Announces every session to an incarnation of the store.
+    func announceAll(in incarnation: StoreIncarnation?)
+    func areAnnounced(in incarnation: StoreIncarnation) -> Bool
 }
 
 struct LinkedSessions: MemberSessions {
     private let store: FleetStore
     private let server: RelayServer
+    private let sessions: FleetSessions
+    private let directory: SessionDirectory
 
-    init(_ store: FleetStore, _ server: RelayServer) {
+    init(_ store: FleetStore, _ server: RelayServer, _ sessions: FleetSessions, _ directory: SessionDirectory) {
         self.store = store
         self.server = server
+        self.sessions = sessions
+        self.directory = directory
     }
 
-    /// The sessions of a gateway that is gone are lost: their clients are told at once. Every gateway that hears of it removes them from the directory; whoever is last
-    /// removes nothing. The heartbeats don't wait for that.
-    func heard(_ event: GatewayMembers.Event) {
-        switch event {
-        case .joined: break
-        case .left(let member), .silent(let member):
-            server.gatewayDied(member.id)
-            Task { await left(member.id) }
-        }
-    }
+    /// Clients are told at once. The rows stay until the store has forgotten the gateway, by `FleetStore.forgetExpired`: who asks for one of these sessions then learns
+    /// whose it was.
+    func gone(_ id: String) { server.gatewayDied(id) }
 
-    /// What can't be removed now is removed by `FleetStore.forgetExpired`.
     func left(_ id: String) async { try? await store.registry.forgetSessions(of: id) }
+
+    func isAnswered(at address: String) async -> Bool {
+        guard let address = GatewayAddress(address) else { return false }
+        return await server.isAnswered(host: address.host, port: address.port)
+    }
+
+    func announceAll(in incarnation: StoreIncarnation?) {
+        sessions.announce(in: incarnation) { directory.announceAll() }
+    }
+
+    func areAnnounced(in incarnation: StoreIncarnation) -> Bool { sessions.isComplete(in: incarnation) }
 }

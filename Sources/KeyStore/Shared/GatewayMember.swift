@@ -8,6 +8,9 @@ package struct GatewayMember: Hashable, Sendable {
         case leaving = 2
     }
 
+    /// Of each of its texts, in the store; a row with a longer one is no gateway's.
+    package static let maximumTextBytes = 300
+
     /// What changes from one heartbeat to the next.
     package struct Report: Hashable, Sendable {
         package var state: State
@@ -17,20 +20,23 @@ package struct GatewayMember: Hashable, Sendable {
         package var lag: Int64?
         /// Where other gateways reach it, as `host:port`; nil: nowhere.
         package var address: String?
+        /// The incarnation of the store in which every session that can be resumed has its row; nil: not yet, or some are late.
+        package var announced: StoreIncarnation?
 
         package init(
             state: State = .serving, sessions: Int64 = 0, connections: Int64 = 0, lag: Int64? = nil,
-            address: String? = nil
+            address: String? = nil, announced: StoreIncarnation? = nil
         ) {
             self.state = state
             self.sessions = sessions
             self.connections = connections
             self.lag = lag
             self.address = address
+            self.announced = announced
         }
     }
 
-    /// Random, of one process.
+    /// Random. A process that takes over from another one has its id.
     package let id: String
     /// For the operator.
     package let name: String

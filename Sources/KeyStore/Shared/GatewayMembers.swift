@@ -9,30 +9,25 @@ package struct GatewayMembers: Hashable, Sendable {
     /// At most so many are read, those with the newest heartbeats first.
     package static let maximum = 1_000
 
-    package enum Standing: Hashable, Sendable {
-        case alive(GatewayMember)
-        /// Its heartbeats have stopped.
-        case dead
-        /// What is known is too old or hasn't settled, or the gateway isn't among the members: it may have joined since they were read, or have left.
-        case unknown
-    }
-
     package let members: [GatewayMember]
     /// When they were read.
     package let readAt: Int64
     /// Since when every gateway has been able to send its heartbeats, as far as the reader knows: since the store's incarnation began, which began without members, and
     /// since the reader has seen the store without a break.
     package let began: Int64
+    /// Of the store; nil: it has none at the moment.
+    package let incarnation: StoreIncarnation?
 
-    package init(_ members: [GatewayMember], readAt: Int64, began: Int64) {
+    package init(_ members: [GatewayMember], readAt: Int64, began: Int64, incarnation: StoreIncarnation? = nil) {
         self.members = members
         self.readAt = readAt
         self.began = began
+        self.incarnation = incarnation
     }
 
     /// As seen by a gateway that has seen the store without a break since `time`.
     package func seen(since time: Int64) -> GatewayMembers {
-        GatewayMembers(members, readAt: readAt, began: max(began, time))
+        GatewayMembers(members, readAt: readAt, began: max(began, time), incarnation: incarnation)
     }
 
     /// Whether every gateway has had time for a heartbeat. After a failure of the store all heartbeats are old, and whoever comes back first must not take the others for
@@ -44,13 +39,6 @@ package struct GatewayMembers: Hashable, Sendable {
     }
 
     package func alive(at time: Int64) -> [GatewayMember] { members.filter { isAlive($0, at: time) } }
-
-    package func standing(of id: String, at time: Int64) -> Standing {
-        guard let member = members.first(where: { $0.id == id }) else { return .unknown }
-        if isAlive(member, at: time) { return .alive(member) }
-        guard isSettled, !isAlive(member, at: readAt), time - readAt <= Self.deadAfter else { return .unknown }
-        return .dead
-    }
 
     /// What happened to a gateway between two views.
     package enum Event: Hashable, Sendable {

@@ -2,7 +2,13 @@ import Synchronization
 
 /// The reference: the directory of a fleet whose gateways are in one process. For tests.
 package final class MemorySessionDirectory: SharedSessionDirectory {
-    private let gateways = Mutex<[SessionMark: String]>([:])
+    private struct State {
+        var gateways: [SessionMark: String] = [:]
+        var holders: [String: SessionTrace.Holder] = [:]
+        var doubtful: [String] = []
+    }
+
+    private let state = Mutex(State())
 
     package init() {}
 
@@ -10,20 +16,32 @@ package final class MemorySessionDirectory: SharedSessionDirectory {
         _ changes: SessionChanges, of gateway: String,
         then: @escaping @Sendable (Result<Void, KeyRegistryError>) -> Void
     ) {
-        gateways.withLock { gateways in
-            for mark in changes.ended where gateways[mark] == gateway { gateways[mark] = nil }
-            for mark in changes.began { gateways[mark] = gateway }
+        state.withLock { state in
+            for mark in changes.ended where state.gateways[mark] == gateway { state.gateways[mark] = nil }
+            for mark in changes.began { state.gateways[mark] = gateway }
         }
         then(.success(()))
     }
 
-    package func gateway(
-        of mark: SessionMark, then: @escaping @Sendable (Result<String?, KeyRegistryError>) -> Void
+    /// What a heartbeat would tell of a gateway.
+    package func set(_ holder: SessionTrace.Holder) { state.withLock { $0.holders[holder.id] = holder } }
+
+    /// Gateways that may have sessions without rows.
+    package func set(doubtful: [String]) { state.withLock { $0.doubtful = doubtful } }
+
+    package func find(
+        _ mark: SessionMark, then: @escaping @Sendable (Result<SessionTrace, KeyRegistryError>) -> Void
     ) {
-        then(.success(gateways.withLock { $0[mark] }))
+        let trace = state.withLock { state in
+            let holder = state.gateways[mark].map { id in
+                state.holders[id] ?? SessionTrace.Holder(id: id, address: nil, silence: nil)
+            }
+            return SessionTrace(holder: holder, lived: .max, doubtful: holder == nil ? state.doubtful : [])
+        }
+        then(.success(trace))
     }
 
     package func forgetSessions(of gateway: String) async throws(KeyRegistryError) {
-        gateways.withLock { $0 = $0.filter { $0.value != gateway } }
+        state.withLock { $0.gateways = $0.gateways.filter { $0.value != gateway } }
     }
 }

@@ -9,9 +9,8 @@ package protocol SharedSessionDirectory: Sendable {
         _ changes: SessionChanges, of gateway: String,
         then: @escaping @Sendable (Result<Void, KeyRegistryError>) -> Void)
 
-    /// - Returns: nil if none has it.
-    func gateway(
-        of mark: SessionMark, then: @escaping @Sendable (Result<String?, KeyRegistryError>) -> Void)
+    /// What the store knows of a session, read in one moment.
+    func find(_ mark: SessionMark, then: @escaping @Sendable (Result<SessionTrace, KeyRegistryError>) -> Void)
 
     /// Forgets all sessions of a gateway that has ended.
     func forgetSessions(of gateway: String) async throws(KeyRegistryError)
@@ -57,6 +56,9 @@ package struct PendingSessions: Sendable {
     package init() {}
 
     package var count: Int { isPresent.count }
+
+    /// Everything is announced again from here on.
+    package mutating func beginAgain() { leftOut = 0 }
 
     package mutating func began(_ mark: SessionMark) { change(mark, true) }
     package mutating func ended(_ mark: SessionMark) { change(mark, false) }

@@ -33,8 +33,13 @@ package struct FleetPeer: Sendable, Hashable {
 
 /// Is told which sessions can be resumed at this gateway. Called on reactors: it must not wait.
 package protocol SessionAnnouncer: Sendable {
+    /// A client is told of its session after so long at the latest, whether other gateways find it or not.
+    var toldAfterMilliseconds: Int64 { get }
+
     /// Also called for a session that was announced before.
-    func began(_ sessionID: String)
+    ///
+    /// - Parameter whenFound: called on any thread once other gateways find the session; never if it ends before.
+    func began(_ sessionID: String, whenFound: (@Sendable () -> Void)?)
     func ended(_ sessionID: String)
     /// Another process announces the sessions from now on: what hasn't been told isn't told any more.
     func stop()

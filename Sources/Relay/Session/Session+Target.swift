@@ -72,6 +72,8 @@ extension Session {
     func releaseLease() {
         if let lease { settings.directory.release(lease) }
         lease = nil
+        announcement = .none
+        deadlines.announcement = nil
     }
 
     private func refuse(_ request: TargetRequest, _ refusal: TargetRefusal) {
@@ -90,13 +92,13 @@ extension Session {
     }
 
     func translationConnected() {
-        guard awaitsTarget, let leg else { return }
+        guard awaitsTarget, let leg, let id = idToTell() else { return }
         deadlines.connectBy = nil
         deadlines.sentToTarget(at: loop.now, keepAlive: settings.dialects.keepAlive)
         let telnet = telnetSettings(for: leg.target)
         var generator = SystemRandomNumberGenerator()
         let token = SessionToken(using: &generator)
-        let identity = SessionIdentity(id: SessionIdentity.randomID(), token: token.text)
+        let identity = SessionIdentity(id: id, token: token.text)
         translate { $0.connected(identity, telnet: telnet, into: &$1) }
         openForResuming(as: identity.id, token)
         sendTicket()
@@ -159,6 +161,7 @@ extension Session {
         chooseInTime(now)
         guard machine.isUnderway else { return }
         endPauses(now)
+        if deadlines.takeAnnouncement(now) { announced() }
         if deadlines.takeResume(now) { link?.resumeAgain() }
         if deadlines.takeKeepAlive(now) { translate { $0.keepAlive(into: &$1) } }
         if deadlines.takeTicket(now) { sendTicket() }

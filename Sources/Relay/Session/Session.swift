@@ -27,6 +27,7 @@ final class Session: TargetLegHandler, TimerTarget {
     var globalLease: SessionLease?
     /// Counts among the sessions of its identity and its address; from the first dial on.
     var lease: SessionDirectory.Lease?
+    var announcement = SessionAnnouncement.none
 
     // Unchecked as in `WebSocketConnection`.
     @exclusivity(unchecked) var machine: SessionStateMachine
@@ -214,6 +215,7 @@ final class Session: TargetLegHandler, TimerTarget {
     func targetDecrypted(records: Int) { pace(0, steps: records) }
 
     func targetFinished() {
+        announced()
         endOfTarget = .finished
         tellClient()
         tellEndOfTarget()
@@ -225,6 +227,7 @@ final class Session: TargetLegHandler, TimerTarget {
     }
 
     func targetClosed(error: TCPError?) {
+        announced()
         let failedTarget = leg?.target
         let (wasConnected, dialledAt) = (leg?.isConnected ?? false, leg?.dialledAt ?? loop.now)
         leg = nil

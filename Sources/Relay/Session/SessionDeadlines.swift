@@ -10,6 +10,8 @@ struct SessionDeadlines {
     var lastLook: UInt64?
     /// When to ask the directory again for a session that is moving to another connection.
     var resume: UInt64?
+    /// When the client is told of its session, whether other gateways find it or not.
+    var announcement: UInt64?
     private var keepAlive: UInt64?
 
     /// - Parameter interval: nil: no keep-alive is sent.
@@ -22,12 +24,14 @@ struct SessionDeadlines {
     mutating func takeConnect(_ now: UInt64) -> Bool { Self.take(&connectBy, now) }
     mutating func takeReadClient(_ now: UInt64) -> Bool { Self.take(&readClient, now) }
     mutating func takeResume(_ now: UInt64) -> Bool { Self.take(&resume, now) }
+    mutating func takeAnnouncement(_ now: UInt64) -> Bool { Self.take(&announcement, now) }
     mutating func takeReadTarget(_ now: UInt64) -> Bool { Self.take(&readTarget, now) }
 
     func next(choosing: UInt64?) -> UInt64? {
         let reading = min(readClient ?? .max, readTarget ?? .max, resume ?? .max)
         let next = min(
-            connectBy ?? .max, nextTicket ?? .max, min(keepAlive ?? .max, lastLook ?? choosing ?? .max), reading)
+            min(connectBy ?? .max, announcement ?? .max), nextTicket ?? .max,
+            min(keepAlive ?? .max, lastLook ?? choosing ?? .max), reading)
         return next == .max ? nil : next
     }
 

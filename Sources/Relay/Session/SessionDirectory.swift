@@ -86,7 +86,7 @@ package final class SessionDirectory: Sendable {
         guard let announcer else { return }
         announced.withLock { announced in
             guard !announced.isOver else { return }
-            for id in announced.ids.values { announcer.began(id) }
+            for id in announced.ids.values { announcer.began(id, whenFound: nil) }
         }
     }
 
@@ -99,8 +99,22 @@ package final class SessionDirectory: Sendable {
     private func note(_ id: String, of lease: Lease, announces: Bool) {
         guard let announcer else { return }
         announced.withLock { announced in
+            let isNews = announced.ids.updateValue(id, forKey: lease) == nil
+            if announces, isNews, !announced.isOver { announcer.began(id, whenFound: nil) }
+        }
+    }
+
+    /// Has other gateways find a session that can soon be resumed.
+    ///
+    /// - Parameter whenFound: called once, on any thread; or never.
+    /// - Returns: nanoseconds to wait for it at most; nil: nobody is told, this gateway is alone.
+    func announce(_ lease: Lease, as id: String, whenFound: @escaping @Sendable () -> Void) -> UInt64? {
+        guard let announcer else { return nil }
+        return announced.withLock { announced in
+            guard !announced.isOver else { return nil }
             announced.ids[lease] = id
-            if announces, !announced.isOver { announcer.began(id) }
+            announcer.began(id, whenFound: whenFound)
+            return UInt64(announcer.toldAfterMilliseconds) * 1_000_000
         }
     }
 

@@ -3,7 +3,10 @@ import Telnet
 /// A session and its successive client connections.
 extension Translation {
     /// Whether the session outlives its WebSocket: its dialect numbers messages, output is kept, and the target is connected.
-    package var isResumable: Bool { outputBufferBytes > 0 && phase == .connected }
+    package var isResumable: Bool { keepsOutput && phase == .connected }
+
+    /// Whether the session will be resumable once its target is connected.
+    package var keepsOutput: Bool { outputBufferBytes > 0 }
 
     /// Whether closing the WebSocket with this code also ends the session. Otherwise the client may come back.
     ///

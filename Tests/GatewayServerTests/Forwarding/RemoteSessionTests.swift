@@ -112,7 +112,7 @@ struct RemoteSessionTests {
         let bench = try await FleetBench()
         let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b"))
         let (_, session) = try await begin(a, bench)
-        bench.set("a", .dead)
+        try bench.silence("a", isGone: true)
         let socket = try await ask(b, for: session)
         #expect(try await next("error", on: socket)["code"] == "session_expired")
     }

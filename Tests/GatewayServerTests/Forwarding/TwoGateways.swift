@@ -60,6 +60,7 @@ final class FleetBench: FleetMembers {
                 journal: RefusalJournal(audit: audit, metrics: metrics, logger: logger, linesPerMinute: 100),
                 whenAuditFails: .continue, metrics: metrics, logger: logger)
             settings.forwarding = forwarding
+            sessions.announce(in: nil) {}
             let pool = try ReactorPool(
                 count: 2, census: ConnectionCensus(maximum: 1_000, maximumPerAddress: 1_000), logger: logger)
             server = RelayServer(settings: settings, pool: pool)
@@ -74,7 +75,8 @@ final class FleetBench: FleetMembers {
             let fleetPort = try server.listenForGateways(
                 host: "127.0.0.1", port: 0, edge: fleetEdge, material: try TLSMaterial(bench.tls),
                 access: GatewayAccess(peerName: FleetBench.role), maximum: 100)
-            bench.standings.withLock { $0[id] = .alive(host: "localhost", port: fleetPort) }
+            bench.ports.withLock { $0[id] = fleetPort }
+            bench.directory.set(.init(id: id, address: "localhost:\(fleetPort)", silence: 0))
         }
 
         /// Returns when no client's upgrade or messages are passed on any more; the time limit of the suite ends the wait.
@@ -103,7 +105,8 @@ final class FleetBench: FleetMembers {
     let folder: String
     let tls: TLSSettings
     private let limits: ForwardLimits
-    private let standings = Mutex<[String: GatewayStanding]>([:])
+    private let ports = Mutex<[String: UInt16]>([:])
+    private let gone = Mutex(SilentGateways())
 
     init(_ limits: ForwardLimits = ForwardLimits()) async throws {
         self.limits = limits
@@ -134,9 +137,33 @@ final class FleetBench: FleetMembers {
         return try TargetTLS(settings)
     }
 
-    func standing(of gateway: String) -> GatewayStanding { standings.withLock { $0[gateway] ?? .unknown } }
+    /// Of the listener for other gateways.
+    func port(of gateway: String) throws -> UInt16 {
+        guard let port = ports.withLock({ $0[gateway] }) else { throw EdgeTestError(gateway) }
+        return port
+    }
 
-    func set(_ gateway: String, _ standing: GatewayStanding) { standings.withLock { $0[gateway] = standing } }
+    // MARK: Heartbeats
+
+    var silent: SilentGateways { gone.withLock { $0 } }
+
+    func hurry() {}
+
+    /// Its heartbeats have stopped.
+    ///
+    /// - Parameter isGone: nothing listens there any more.
+    func silence(_ gateway: String, isGone: Bool) throws {
+        let address = "localhost:\(try port(of: gateway))"
+        directory.set(.init(id: gateway, address: address, silence: GatewayMembers.deadAfter + 1))
+        let member = GatewayMember(
+            id: gateway, name: gateway, version: "0", schema: 7, started: 0, heartbeat: 0,
+            report: .init(address: address))
+        let view = GatewayMembers([member], readAt: GatewayMembers.deadAfter + 1, began: 0)
+        gone.withLock { gone in
+            _ = gone.note(view, own: "")
+            if isGone { _ = gone.nobodyAnswered(at: gateway) }
+        }
+    }
 }
 
 /// The lines that a gateway has logged.

@@ -1,5 +1,6 @@
 import EdgeTestKit
 import Foundation
+import KeyStore
 import Logging
 import Observability
 import Reactors
@@ -96,19 +97,31 @@ struct TwoGatewaysTests {
         }
     }
 
-    @Test func `a session of a dead gateway has expired, and one of an unknown gateway may be asked for again`()
+    @Test func `while a gateway is in doubt a session may be asked for again`() async throws {
+        let bench = try await FleetBench()
+        let b = try await bench.gateway("b")
+        bench.directory.set(doubtful: ["a"])
+        let path = "/?session=\(Self.nobody)&token=\(String(repeating: "0", count: 64))&lastSeq=0"
+        let answer = try await refusal(by: b, Handshake().path(path).offering(FleetBench.gmcp))
+        #expect(answer.status == 503 && answer["x-refusal-code"] == "store_unavailable" && answer["retry-after"] != nil)
+    }
+
+    private func refusal(by gateway: FleetBench.Gateway, _ handshake: Handshake) async throws -> ReceivedAnswer {
+        switch try await gateway.attempt(handshake) {
+        case .refused(let answer, _): return answer
+        case .open: throw EdgeTestError("not refused")
+        }
+    }
+
+    @Test func `a session of a silent gateway goes on there, and one of a gateway that is gone has expired`()
         async throws
     {
         let bench = try await FleetBench()
         let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b"))
-        let (_, session) = try await begin(a, bench)
-        bench.set("a", .unknown)
-        guard case .refused(let answer, _) = try await b.attempt(session.handshake(after: 0)) else {
-            Issue.record("not refused")
-            return
-        }
-        #expect(answer.status == 503 && answer["x-refusal-code"] == "store_unavailable" && answer["retry-after"] != nil)
-        bench.set("a", .dead)
+        var (_, session) = try await begin(a, bench)
+        try bench.silence("a", isGone: false)
+        session = try GMCPSession(try await b.open(session.handshake(after: 0)).message())
+        try bench.silence("a", isGone: true)
         let socket = try await b.open(session.handshake(after: 0))
         _ = try? await socket.message()
         #expect(try await socket.closedByServer() == (try CloseFrame(parsing: .close(1008, "session_expired"))))
@@ -118,7 +131,7 @@ struct TwoGatewaysTests {
         let bench = try await FleetBench()
         let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b"))
         let (_, session) = try await begin(a, bench)
-        bench.set("a", .alive(host: "localhost", port: 1))
+        bench.directory.set(.init(id: "a", address: "localhost:1", silence: 0))
         guard case .refused(let answer, _) = try await b.attempt(session.handshake(after: 0)) else {
             Issue.record("not refused")
             return
@@ -133,11 +146,10 @@ struct TwoGatewaysTests {
         let bench = try await FleetBench()
         let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b"))
         // As a says of a session that only it could have, b has it; b says that c has it.
-        guard case .alive(let host, let port) = bench.standing(of: "b") else { return }
-        bench.set("c", .alive(host: host, port: port))
+        bench.directory.set(.init(id: "c", address: "localhost:\(try bench.port(of: "b"))", silence: 0))
         let c = FleetSessions(
             bench.directory, gateway: "c", members: bench, logger: .init(label: "c") { _ in LineLog() })
-        c.began(Self.nobody)
+        c.announce(in: nil) { c.began(Self.nobody, whenFound: nil) }
         let path = "/?session=\(Self.nobody)&token=\(String(repeating: "0", count: 64))&lastSeq=0"
         let outcome = try await a.attempt(Handshake().path(path).offering(FleetBench.gmcp))
         guard case .refused(let answer, _) = outcome else { throw EdgeTestError("admitted") }
@@ -175,18 +187,13 @@ struct TwoGatewaysTests {
         let bench = try await FleetBench()
         let a = try await bench.gateway("a")
         let (socket, session) = try await begin(a, bench)
-        #expect(
-            await whereabouts(of: session.id, bench)
-                == .elsewhere(FleetPeer(id: "a", host: "localhost", port: port(of: "a", bench))))
+        let peer = FleetPeer(id: "a", host: "localhost", port: try bench.port(of: "a"))
+        #expect(await whereabouts(of: session.id, bench) == .elsewhere(peer))
         try await socket.close(1000)
         while await whereabouts(of: session.id, bench) != .unknown {
             try Task.checkCancellation()
             await Task.yield()
         }
-    }
-
-    private func port(of id: String, _ bench: FleetBench) -> UInt16 {
-        if case .alive(_, let port) = bench.standing(of: id) { port } else { 0 }
     }
 
     private func whereabouts(of id: String, _ bench: FleetBench) async -> Whereabouts {

@@ -83,8 +83,7 @@ struct PostgreSQLMembersTests {
         try age("old", GatewayMembers.forgottenAfter + 1)
         let view = try await store.beat(membership("a"), uptime: 0, .init())
         #expect(view.members.map(\.id) == ["a", "dead"])
-        let settled = GatewayMembers(view.members, readAt: view.readAt, began: 0)
-        #expect(settled.standing(of: "dead", at: view.readAt) == .dead)
+        #expect(view.alive(at: view.readAt).map(\.id) == ["a"])
     }
 
     @Test func `a dead gateway is forgotten when one of the same name has replaced it`() async throws {
@@ -99,6 +98,96 @@ struct PostgreSQLMembersTests {
             """)
         let view = try await store.beat(names[2], uptime: 0, .init())
         #expect(view.members.map(\.id).sorted() == ["after", "beside"])
+    }
+
+    /// Its rows have no beginning of their own, as after a crash, a failover or a restore.
+    @Test func `a store that has lost its incarnation began when the new one was made`() async throws {
+        let database = try await FleetDatabase()
+        let store = database.registry
+        let first = try await store.beat(membership("a"), uptime: 0, .init())
+        #expect(first.incarnation != nil)
+        try database.session().run("TRUNCATE portcullis.home")
+        let second = try await store.beat(membership("a"), uptime: 0, .init())
+        #expect(second.incarnation != nil && second.incarnation != first.incarnation && !second.isSettled)
+        // The time goes on, and the beginning stays.
+        var later = second
+        while later.readAt <= second.readAt { later = try await store.beat(membership("a"), uptime: 0, .init()) }
+        #expect(later.began == second.began && later.incarnation == second.incarnation)
+        #expect(second.began >= first.readAt && second.began <= second.readAt)
+    }
+
+    @Test func `what a gateway has announced is known until its row is lost`() async throws {
+        let database = try await FleetDatabase()
+        let store = database.registry
+        var report = GatewayMember.Report()
+        let view = try await store.beat(membership("a"), uptime: 0, report)
+        report.announced = view.incarnation
+        #expect(try await store.beat(membership("a"), uptime: 0, report).members.map(\.report) == [report])
+        try database.session().run("TRUNCATE portcullis.gateway")
+        #expect(try await store.beat(membership("a"), uptime: 0, report).members.map(\.report.announced) == [nil])
+    }
+
+    @Test func `a process goes on with the row of the one before`() async throws {
+        let database = try await FleetDatabase()
+        let store = database.registry
+        _ = try await store.beat(membership("a"), uptime: 60_000, .init())
+        let newer = Membership(id: "a", name: "b:6200", version: "1.0")
+        let view = try await store.beat(newer, uptime: 0, .init())
+        let member = try #require(view.members.first)
+        #expect(view.members.count == 1 && member.name == "b:6200" && member.version == "1.0")
+        #expect(view.readAt - member.started < 30_000)
+    }
+
+    @Test func `a row with a text above the limit is no gateway's`() async throws {
+        let database = try await FleetDatabase()
+        let store = database.registry
+        for column in ["id", "name", "version", "address"] {
+            _ = try await store.beat(membership("x"), uptime: 0, .init())
+            try database.session().run(
+                "UPDATE portcullis.gateway SET \(column) = repeat('x', 301) WHERE id = 'x'")
+            #expect(try await store.beat(membership("a"), uptime: 0, .init()).members.map(\.id) == ["a"])
+            try database.session().run("TRUNCATE portcullis.gateway")
+        }
+    }
+
+    @Test func `without a row all gateways are in doubt that may have sessions which the store doesn't know`()
+        async throws
+    {
+        let database = try await FleetDatabase()
+        let store = database.registry
+        let mark = try #require(SessionMark(bytes: [UInt8](repeating: 1, count: SessionMark.byteCount)))
+        func trace() async throws -> SessionTrace {
+            let result: Result<SessionTrace, KeyRegistryError> = await withCheckedContinuation { continuation in
+                store.find(mark) { continuation.resume(returning: $0) }
+            }
+            return try result.get()
+        }
+        var report = GatewayMember.Report(address: "a:1")
+        report.announced = try await store.beat(membership("a"), uptime: 0, report).incarnation
+        let before = try await trace()
+        #expect(before.holder == nil && before.doubtful == ["a"] && before.lived > 0)
+        _ = try await store.beat(membership("a"), uptime: 0, report)
+        #expect(try await trace().doubtful.isEmpty)
+        func age(_ milliseconds: Int64) throws {
+            try database.session().run(
+                "UPDATE portcullis.gateway SET heartbeat = clock_timestamp() - \(milliseconds) * interval '1 millisecond'"
+            )
+        }
+        try age(SessionTrace.lateAfter + 1)
+        #expect(try await trace().doubtful == ["a"])
+        // A gateway of an older program doesn't say what it has announced.
+        try database.session().run("UPDATE portcullis.gateway SET schema = 6, announced = NULL")
+        #expect(try await trace().doubtful.isEmpty)
+        let noted: Result<Void, KeyRegistryError> = await withCheckedContinuation { continuation in
+            store.note(SessionChanges(began: [mark]), of: "a") { continuation.resume(returning: $0) }
+        }
+        try noted.get()
+        try age(60_000)
+        let found = try #require(try await trace().holder)
+        #expect(found.id == "a" && found.address == "a:1" && (60_000..<600_000).contains(found.silence ?? 0))
+        try database.session().run("TRUNCATE portcullis.gateway, portcullis.home")
+        let lost = try await trace()
+        #expect(lost.holder == SessionTrace.Holder(id: "a", address: nil, silence: nil) && lost.lived == 0)
     }
 
     @Test func `no more than the maximum are read, the newest first`() async throws {
