@@ -44,19 +44,26 @@ extension PostgreSQLKeyRegistry: SharedKeyRegistry {
     }
 
     package func keep(
+        _ ticket: SealedTicket, uses: Int, in incarnation: StoreIncarnation,
+        then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void
+    ) {
+        answer(
+            .keepTicket, ticket.values(in: incarnation) + [.integer(Int64(uses))],
+            { rows throws(DatabaseError) in try MarkSpending(try rows.only(), 0) }, then: then)
+    }
+
+    package func giveBack(
         _ ticket: SealedTicket, in incarnation: StoreIncarnation,
         then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void
     ) {
-        let values: [SQLValue] = [
-            .bytes(incarnation.bytes), .bytes(ticket.hash), .bytes(ticket.sealed), .integer(ticket.expires),
-        ]
         answer(
-            .keepTicket, values, { rows throws(DatabaseError) in try MarkSpending(try rows.only(), 0) }, then: then)
+            .giveBackTicket, ticket.values(in: incarnation),
+            { rows throws(DatabaseError) in try MarkSpending(try rows.only(), 0) }, then: then)
     }
 
     package func takeTicket(
         hash: [UInt8], at time: Int64, in incarnation: StoreIncarnation,
-        then: @escaping @Sendable (Result<SealedTicket?, KeyRegistryError>) -> Void
+        then: @escaping @Sendable (Result<TakenTicket?, KeyRegistryError>) -> Void
     ) {
         answer(
             .takeTicket, [.bytes(incarnation.bytes), .bytes(hash)],
@@ -65,8 +72,12 @@ extension PostgreSQLKeyRegistry: SharedKeyRegistry {
                 guard try !row.isNull(0) else { return nil }
                 let ticket = SealedTicket(hash: hash, sealed: try row.bytes(0), expires: try row.integer(1))
                 guard let ticket else { throw .malformed }
-                return ticket.expires > time ? ticket : nil
+                return ticket.expires > time ? TakenTicket(ticket, remaining: Int(clamping: try row.integer(2))) : nil
             }, then: then)
+    }
+
+    package func discardTicket(hash: [UInt8], then: @escaping @Sendable (Result<Void, KeyRegistryError>) -> Void) {
+        answer(.discardTicket, [.bytes(hash)], { _ in }, then: then)
     }
 
     package func forgetMarks(expiredAt time: Int64, maximum: Int) async throws(KeyRegistryError) {
@@ -83,6 +94,12 @@ extension PostgreSQLKeyRegistry: SharedKeyRegistry {
 extension SingleUseMark {
     fileprivate func values(in incarnation: StoreIncarnation) -> [SQLValue] {
         [.bytes(incarnation.bytes), .integer(kind.rawValue), .bytes(bytes), .integer(expires)]
+    }
+}
+
+extension SealedTicket {
+    fileprivate func values(in incarnation: StoreIncarnation) -> [SQLValue] {
+        [.bytes(incarnation.bytes), .bytes(hash), .bytes(sealed), .integer(expires)]
     }
 }
 
@@ -116,9 +133,13 @@ extension SQLStatement {
     fileprivate static let spend = SQLStatement(
         "spend", "SELECT portcullis.spend($1::bytea, $2::int8, $3::bytea, $4::int8)")
     fileprivate static let keepTicket = SQLStatement(
-        "keep_ticket", "SELECT portcullis.keep_ticket($1::bytea, $2::bytea, $3::bytea, $4::int8)")
+        "keep_ticket", "SELECT portcullis.keep_ticket($1::bytea, $2::bytea, $3::bytea, $4::int8, $5::int8)")
+    fileprivate static let giveBackTicket = SQLStatement(
+        "give_back_ticket", "SELECT portcullis.return_ticket($1::bytea, $2::bytea, $3::bytea, $4::int8)")
     fileprivate static let takeTicket = SQLStatement(
-        "take_ticket", "SELECT sealed, expires FROM portcullis.take_ticket($1::bytea, $2::bytea)")
+        "take_ticket", "SELECT sealed, expires, remaining FROM portcullis.use_ticket($1::bytea, $2::bytea)")
+    fileprivate static let discardTicket = SQLStatement(
+        "discard_ticket", "DELETE FROM portcullis.ticket WHERE hash = $1::bytea")
     fileprivate static let forgetMarks = SQLStatement(
         "forget_marks", isDurable: true, "SELECT portcullis.forget_marks($1::int8, $2::int8, $3::int8)")
 }

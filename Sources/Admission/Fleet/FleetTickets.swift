@@ -4,7 +4,7 @@ import KeyStore
 import StateCoding
 
 /// The tickets of a fleet, in its store: each is there once, under the hash of its text, and its content is encrypted with a secret that the store doesn't have.
-/// A ticket that is spent is taken out.
+/// The store counts its uses, and removes it with the last one.
 struct FleetTickets: Sendable {
     private static let purpose = "ticket"
     /// The number of the secret's generation, before the encrypted content.
@@ -22,7 +22,18 @@ struct FleetTickets: Sendable {
         /// In the fleet's time, as all times here.
         let expires: Int64
         let chainEnd: Int64
-        var uses: Int
+        /// More than one only if a program has kept it that doesn't leave the counting to the store. Then the store has one use, and whoever takes it keeps the rest.
+        var uses = 1
+    }
+
+    /// One use, taken out of the store.
+    struct Taken: Sendable {
+        let content: Content
+        fileprivate let ticket: SealedTicket
+        fileprivate let remaining: Int
+
+        /// The store has no further use of it, and this gateway has none to put back.
+        var isLast: Bool { remaining == 0 && content.uses == 1 }
     }
 
     private var lifetime: UInt64 { TicketOffice.longestTimeToLive.wholeMilliseconds }
@@ -33,31 +44,49 @@ struct FleetTickets: Sendable {
 
     /// - Returns: through `then`; `.full` also for a content that is too long.
     func keep(
-        _ content: Content, as hash: TicketHash, at time: MonotonicTime,
+        _ content: Content, uses: Int, as hash: TicketHash, at time: MonotonicTime,
         then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void
     ) {
         let view = view(at: time)
         guard let ticket = Self.seal(content, hash, view) else { return then(.success(.full)) }
-        fleet.registry.keep(ticket, in: view.incarnation) { result in
+        fleet.registry.keep(ticket, uses: uses, in: view.incarnation) { result in
             fleet.learnIfForeign(try? result.get(), at: time) { then(result) }
         }
     }
 
-    /// - Returns: through `then`: the content, of which one use is taken; `nil` if there is no such ticket, or another gateway was faster.
+    /// - Returns: through `then`: one use; `nil` if there is no such ticket, or others have taken all of its uses. After an error one may be lost.
     func take(
         _ hash: TicketHash, at time: MonotonicTime,
-        then: @escaping @Sendable (Result<Content?, KeyRegistryError>) -> Void
+        then: @escaping @Sendable (Result<Taken?, KeyRegistryError>) -> Void
     ) {
         let view = view(at: time)
         fleet.registry.takeTicket(hash: hash.carried, at: view.time, in: view.incarnation) { result in
-            then(result.map { $0.flatMap { Self.open($0, view) } })
+            then(
+                result.map { taken in
+                    taken.flatMap { taken in
+                        Self.open(taken.ticket, view).map {
+                            Taken(content: $0, ticket: taken.ticket, remaining: taken.remaining)
+                        }
+                    }
+                })
         }
     }
 
-    /// Without waiting for an answer.
-    func discard(_ hash: TicketHash) {
-        fleet.registry.takeTicket(hash: hash.carried, at: 0, in: fleet.identity.incarnation) { _ in }
+    /// What a use leaves that the store doesn't count. Answers when it is kept, or can't be.
+    func keepRest(of taken: Taken, as hash: TicketHash, at time: MonotonicTime, then: @escaping @Sendable () -> Void) {
+        guard taken.content.uses > 1 else { return then() }
+        var rest = taken.content
+        rest.uses = 1
+        keep(rest, uses: taken.content.uses - 1, as: hash, at: time) { _ in then() }
     }
+
+    /// Puts a use back. Answers when it is there, or can't be.
+    func giveBack(_ taken: Taken, at time: MonotonicTime, then: @escaping @Sendable () -> Void) {
+        fleet.registry.giveBack(taken.ticket, in: view(at: time).incarnation) { _ in then() }
+    }
+
+    /// With all its uses, without waiting for an answer.
+    func discard(_ hash: TicketHash) { fleet.registry.discardTicket(hash: hash.carried) { _ in } }
 
     // MARK: Encryption
 

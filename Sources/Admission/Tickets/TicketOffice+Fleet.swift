@@ -37,8 +37,8 @@ extension TicketOffice {
         let content = FleetTickets.Content(
             id: entry.id, holder: holder, route: entry.identity.method.route,
             expires: now + Int64(clamping: entry.expires.milliseconds(since: time)),
-            chainEnd: now + Int64(clamping: entry.chainEnd.milliseconds(since: time)), uses: entry.uses)
-        tickets.keep(content, as: TicketHash(issued.ticket), at: time) { result in
+            chainEnd: now + Int64(clamping: entry.chainEnd.milliseconds(since: time)))
+        tickets.keep(content, uses: entry.uses, as: TicketHash(issued.ticket), at: time) { result in
             let outcome = Self.outcome(result, of: issued)
             if case .issued = outcome {} else { self.forget(TicketHash(issued.ticket)) }
             then(outcome)
@@ -56,7 +56,8 @@ extension TicketOffice {
         }
     }
 
-    /// Takes a ticket out of the store, so that exactly one gateway spends it. What is left of it is put back before the answer.
+    /// Takes one use of a ticket out of the store, so that the gateways together spend it as often as it was issued for. A use that the route refuses is put back
+    /// before the answer.
     func spend(
         _ text: String, in tickets: FleetTickets, for request: AdmissionRequest,
         then: @escaping @Sendable (Result<FleetTicketSpending, KeyRegistryError>) -> Void
@@ -67,24 +68,21 @@ extension TicketOffice {
             switch result {
             case .failure(let error): then(.failure(error))
             case .success(nil): then(.success(.unknown))
-            case .success(let content?): self.use(content, hash, in: tickets, for: request) { then(.success($0)) }
+            case .success(let taken?): self.use(taken, hash, in: tickets, for: request) { then(.success($0)) }
             }
         }
     }
 
     private func use(
-        _ content: FleetTickets.Content, _ hash: TicketHash, in tickets: FleetTickets, for request: AdmissionRequest,
+        _ taken: FleetTickets.Taken, _ hash: TicketHash, in tickets: FleetTickets, for request: AdmissionRequest,
         then: @escaping @Sendable (FleetTicketSpending) -> Void
     ) {
-        let isAllowed = request.allows(route: content.route)
-        let outcome = isAllowed ? FleetTicketSpending.spent(HeldTicket(content)) : .methodNotAllowed
-        var rest = content
-        rest.uses -= isAllowed ? 1 : 0
-        guard rest.uses > 0 else {
-            forget(hash)
-            return then(outcome)
+        let time = request.moment.monotonic
+        guard request.allows(route: taken.content.route) else {
+            return tickets.giveBack(taken, at: time) { then(.methodNotAllowed) }
         }
-        tickets.keep(rest, as: hash, at: request.moment.monotonic) { _ in then(outcome) }
+        if taken.isLast { forget(hash) }
+        tickets.keepRest(of: taken, as: hash, at: time) { then(.spent(HeldTicket(taken.content))) }
     }
 }
 

@@ -11,10 +11,19 @@ package final class MemorySharedRegistry: SharedKeyRegistry {
         var incarnation: StoreIncarnation
         var began: Int64
         var marks: [Name: Int64] = [:]
-        var tickets: [[UInt8]: SealedTicket] = [:]
+        var tickets: [[UInt8]: (ticket: SealedTicket, uses: Int)] = [:]
         /// Marks that expired until then were forgotten, and are refused.
         var forgotten = Int64.min
         var isFull = false
+
+        mutating func keep(_ ticket: SealedTicket, uses: Int, in incarnation: StoreIncarnation) -> MarkSpending {
+            guard self.incarnation == incarnation else { return .foreign }
+            guard ticket.expires > forgotten else { return .expired }
+            guard tickets[ticket.hash] == nil else { return .alreadySpent }
+            guard !isFull else { return .full }
+            tickets[ticket.hash] = (ticket, uses)
+            return .spent
+        }
     }
 
     private let keys = MemoryKeyRegistry()
@@ -67,15 +76,21 @@ package final class MemorySharedRegistry: SharedKeyRegistry {
     }
 
     package func keep(
+        _ ticket: SealedTicket, uses: Int, in incarnation: StoreIncarnation,
+        then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void
+    ) {
+        then(.success(state.withLock { $0.keep(ticket, uses: uses, in: incarnation) }))
+    }
+
+    package func giveBack(
         _ ticket: SealedTicket, in incarnation: StoreIncarnation,
         then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void
     ) {
         let outcome = state.withLock { state -> MarkSpending in
-            guard state.incarnation == incarnation else { return .foreign }
-            guard ticket.expires > state.forgotten else { return .expired }
-            guard state.tickets[ticket.hash] == nil else { return .alreadySpent }
-            guard !state.isFull else { return .full }
-            state.tickets[ticket.hash] = ticket
+            guard state.incarnation == incarnation, state.tickets[ticket.hash] != nil else {
+                return state.keep(ticket, uses: 1, in: incarnation)
+            }
+            state.tickets[ticket.hash]?.uses += 1
             return .spent
         }
         then(.success(outcome))
@@ -83,15 +98,19 @@ package final class MemorySharedRegistry: SharedKeyRegistry {
 
     package func takeTicket(
         hash: [UInt8], at time: Int64, in incarnation: StoreIncarnation,
-        then: @escaping @Sendable (Result<SealedTicket?, KeyRegistryError>) -> Void
+        then: @escaping @Sendable (Result<TakenTicket?, KeyRegistryError>) -> Void
     ) {
-        let ticket = state.withLock { state -> SealedTicket? in
-            guard state.incarnation == incarnation, let ticket = state.tickets.removeValue(forKey: hash) else {
-                return nil
-            }
-            return ticket.expires > time ? ticket : nil
+        let taken = state.withLock { state -> TakenTicket? in
+            guard state.incarnation == incarnation, let (ticket, uses) = state.tickets[hash] else { return nil }
+            state.tickets[hash] = uses > 1 ? (ticket, uses - 1) : nil
+            return ticket.expires > time ? TakenTicket(ticket, remaining: uses - 1) : nil
         }
-        then(.success(ticket))
+        then(.success(taken))
+    }
+
+    package func discardTicket(hash: [UInt8], then: @escaping @Sendable (Result<Void, KeyRegistryError>) -> Void) {
+        state.withLock { $0.tickets[hash] = nil }
+        then(.success(()))
     }
 
     package func forgetMarks(expiredAt time: Int64, maximum: Int) {
@@ -99,7 +118,7 @@ package final class MemorySharedRegistry: SharedKeyRegistry {
             let limit = max(state.forgotten, time)
             state.forgotten = limit
             state.marks = state.marks.filter { $0.value > limit }
-            state.tickets = state.tickets.filter { $0.value.expires > limit }
+            state.tickets = state.tickets.filter { $0.value.ticket.expires > limit }
             state.isFull = state.marks.count + state.tickets.count > maximum
         }
     }

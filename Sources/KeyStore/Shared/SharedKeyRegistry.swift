@@ -23,16 +23,26 @@ package protocol SharedKeyRegistry: KeyRegistry {
         then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void)
 
     /// Keeps a ticket. Its hash is spent like a mark: `.alreadySpent` if there is one with this hash.
+    ///
+    /// - Parameter uses: at least 1.
     func keep(
-        _ ticket: SealedTicket, in incarnation: StoreIncarnation,
+        _ ticket: SealedTicket, uses: Int, in incarnation: StoreIncarnation,
         then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void)
 
-    /// Takes a ticket out; exactly one of several callers gets it. Nil if there is none of this hash, or it has expired.
+    /// Takes one use of a ticket: as many callers get one as it has uses, whenever they call. Nil if there is none of this hash, or it has expired.
     ///
     /// - Parameter time: Unix milliseconds.
     func takeTicket(
         hash: [UInt8], at time: Int64, in incarnation: StoreIncarnation,
-        then: @escaping @Sendable (Result<SealedTicket?, KeyRegistryError>) -> Void)
+        then: @escaping @Sendable (Result<TakenTicket?, KeyRegistryError>) -> Void)
+
+    /// Puts a use back that was taken.
+    func giveBack(
+        _ ticket: SealedTicket, in incarnation: StoreIncarnation,
+        then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void)
+
+    /// Removes a ticket with all its uses.
+    func discardTicket(hash: [UInt8], then: @escaping @Sendable (Result<Void, KeyRegistryError>) -> Void)
 
     /// Forgets what has expired at this time, as often as it is called. From then on such marks are refused as expired, whatever the clock
     /// of the caller is.
@@ -61,15 +71,25 @@ extension SharedKeyRegistry {
     }
 
     package func keep(
-        _ ticket: SealedTicket, in incarnation: StoreIncarnation
+        _ ticket: SealedTicket, uses: Int = 1, in incarnation: StoreIncarnation
     ) async throws(KeyRegistryError) -> MarkSpending {
-        try await answer { keep(ticket, in: incarnation, then: $0) }
+        try await answer { keep(ticket, uses: uses, in: incarnation, then: $0) }
     }
 
     package func takeTicket(
         hash: [UInt8], at time: Int64, in incarnation: StoreIncarnation
-    ) async throws(KeyRegistryError) -> SealedTicket? {
+    ) async throws(KeyRegistryError) -> TakenTicket? {
         try await answer { takeTicket(hash: hash, at: time, in: incarnation, then: $0) }
+    }
+
+    package func giveBack(
+        _ ticket: SealedTicket, in incarnation: StoreIncarnation
+    ) async throws(KeyRegistryError) -> MarkSpending {
+        try await answer { giveBack(ticket, in: incarnation, then: $0) }
+    }
+
+    package func discardTicket(hash: [UInt8]) async throws(KeyRegistryError) {
+        try await answer { discardTicket(hash: hash, then: $0) }
     }
 
     private func answer<Value: Sendable>(

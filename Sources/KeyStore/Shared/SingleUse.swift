@@ -104,3 +104,12 @@ package struct SealedTicket: Hashable, Sendable {
         (self.hash, self.sealed, self.expires) = (hash, sealed, expires)
     }
 }
+
+/// One use of a ticket that was taken.
+package struct TakenTicket: Hashable, Sendable {
+    package let ticket: SealedTicket
+    /// Uses that the store still has of it.
+    package let remaining: Int
+
+    package init(_ ticket: SealedTicket, remaining: Int) { (self.ticket, self.remaining) = (ticket, remaining) }
+}

@@ -83,6 +83,36 @@ struct FleetTicketTests {
         for number in 0..<4 { #expect(try spend(ticket, by: number).refusal?.answer == .invalidTicket) }
     }
 
+    @Test func `of many clients with one operator's ticket as many are admitted as it has uses`() throws {
+        let gates = bench.gateways.map(\.gate)
+        let request = bench.bench.request().with { $0.ticket = try? operatorTicket(uses: 30) }
+        let decisions = race(40) { gates[$0 % gates.count].evaluate(request).awaited }
+        #expect(decisions.compactMap { $0?.admitted }.count == 30)
+    }
+
+    @Test func `an operator's ticket that another route refuses keeps its uses`() throws {
+        let ticket = try operatorTicket(uses: 2)
+        for number in 0..<2 {
+            #expect(try spend(ticket, by: number, admit: ["mtls"]).refusal?.answer == .wayNotAllowed)
+            #expect(try spend(ticket, by: number).admitted != nil)
+        }
+        #expect(try spend(ticket, by: 0).refusal?.answer == .invalidTicket)
+    }
+
+    @Test func `an operator's ticket of a program that counts in the content has its uses`() throws {
+        let ticket = try operatorTicket(uses: 1)
+        let hash = try #require(TicketHash(ticket))
+        let tickets = FleetTickets(fleet: bench.gateways[0].fleet)
+        let taken = Gathered<FleetTickets.Taken?>()
+        tickets.take(hash, at: start.monotonic) { taken.add(try? $0.get()) }
+        var content = try #require(taken.all.first ?? nil).content
+        content.uses = 3
+        tickets.keep(content, uses: 1, as: hash, at: start.monotonic) { _ in }
+        #expect(try spend(ticket, by: 1, admit: ["mtls"]).refusal?.answer == .wayNotAllowed)
+        for number in 0..<3 { #expect(try spend(ticket, by: number).admitted != nil) }
+        #expect(try spend(ticket, by: 0).refusal?.answer == .invalidTicket)
+    }
+
     @Test func `a ticket for another route isn't used up`() throws {
         var device = try bench.registeredDevice()
         let ticket = try ticket(of: &device)
@@ -106,17 +136,17 @@ struct FleetTicketTests {
         var device = try bench.registeredDevice()
         let (text, other) = (try ticket(of: &device), try operatorTicket(uses: 1))
         let hash = try #require(TicketHash(text)).carried
-        let taken = Gathered<SealedTicket?>()
+        let taken = Gathered<TakenTicket?>()
         bench.store.takeTicket(hash: hash, at: 0, in: SharedStore.incarnation(1)) { taken.add(try? $0.get()) }
-        let sealed = try #require(taken.all.first ?? nil)
+        let sealed = try #require(taken.all.first ?? nil).ticket
         let subject = Array(try #require(KeyID(bytes: device.keyID)).base64.utf8)
         #expect(!sealed.sealed.indices.contains { sealed.sealed[$0...].starts(with: subject) })
         let place = try #require(TicketHash(other)).carried
         bench.store.takeTicket(hash: place, at: 0, in: SharedStore.incarnation(1)) { _ in }
         let moved = try #require(SealedTicket(hash: place, sealed: sealed.sealed, expires: sealed.expires))
-        bench.store.keep(moved, in: SharedStore.incarnation(1)) { _ in }
+        bench.store.keep(moved, uses: 1, in: SharedStore.incarnation(1)) { _ in }
         #expect(try spend(other, by: 0).refusal?.answer == .invalidTicket)
-        bench.store.keep(sealed, in: SharedStore.incarnation(1)) { _ in }
+        bench.store.keep(sealed, uses: 1, in: SharedStore.incarnation(1)) { _ in }
         #expect(try spend(text, by: 0).admitted != nil)
     }
 

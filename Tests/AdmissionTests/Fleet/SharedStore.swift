@@ -103,13 +103,22 @@ extension SharedStore {
     ) { perform(.spend, then: then) { $0.spend(mark, in: incarnation, then: $1) } }
 
     func keep(
+        _ ticket: SealedTicket, uses: Int, in incarnation: StoreIncarnation,
+        then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void
+    ) { perform(.keep, then: then) { $0.keep(ticket, uses: uses, in: incarnation, then: $1) } }
+
+    func giveBack(
         _ ticket: SealedTicket, in incarnation: StoreIncarnation,
         then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void
-    ) { perform(.keep, then: then) { $0.keep(ticket, in: incarnation, then: $1) } }
+    ) { perform(.keep, then: then) { $0.giveBack(ticket, in: incarnation, then: $1) } }
+
+    func discardTicket(hash: [UInt8], then: @escaping @Sendable (Result<Void, KeyRegistryError>) -> Void) {
+        perform(.take, then: then) { $0.discardTicket(hash: hash, then: $1) }
+    }
 
     func takeTicket(
         hash: [UInt8], at time: Int64, in incarnation: StoreIncarnation,
-        then: @escaping @Sendable (Result<SealedTicket?, KeyRegistryError>) -> Void
+        then: @escaping @Sendable (Result<TakenTicket?, KeyRegistryError>) -> Void
     ) { perform(.take, then: then) { $0.takeTicket(hash: hash, at: time, in: incarnation, then: $1) } }
 
     func forgetMarks(expiredAt time: Int64, maximum: Int) { store.forgetMarks(expiredAt: time, maximum: maximum) }

@@ -120,7 +120,7 @@ struct SharedRegistryContractTests {
         #expect(try await gateways[0].keep(ticket, in: foreign) == .foreign)
         #expect(try await gateways[0].keep(ticket, in: home) == .spent)
         #expect(try await gateways[0].takeTicket(hash: ticket.hash, at: 1, in: foreign) == nil)
-        #expect(try await gateways[0].takeTicket(hash: ticket.hash, at: 1, in: home) == ticket)
+        #expect(try await gateways[0].takeTicket(hash: ticket.hash, at: 1, in: home)?.ticket == ticket)
         #expect(try await gateways[0].admit(use(1, 5), in: home) == .admitted)
         withExtendedLifetime(owner) {}
     }
@@ -138,10 +138,50 @@ struct SharedRegistryContractTests {
             let taken = try await race(8, gateways) { store, _ in
                 try await store.takeTicket(hash: hash, at: number == 5 ? 1_000 : 999, in: home)
             }
-            #expect(taken.compactMap(\.self) == (number == 5 ? [] : [ticket]))
+            #expect(taken.compactMap(\.self) == (number == 5 ? [] : [TakenTicket(ticket, remaining: 0)]))
         }
         #expect(SealedTicket(hash: [1], sealed: [], expires: 0) == nil)
         #expect(SealedTicket(hash: [UInt8](repeating: 1, count: 32), sealed: sealed + [0], expires: 0) == nil)
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `gives a ticket to as many takers at once as it has uses`(kind: Kind) async throws {
+        let (gateways, owner) = try await kind.make()
+        let home = try await gateways[0].incarnation()
+        let ticket = try #require(SealedTicket(hash: [UInt8](repeating: 1, count: 32), sealed: [9], expires: 1_000))
+        #expect(try await gateways[0].keep(ticket, uses: 80, in: home) == .spent)
+        let taken = try await race(8, gateways) { store, _ in
+            var taken: [TakenTicket] = []
+            while let one = try await store.takeTicket(hash: ticket.hash, at: 1, in: home) { taken.append(one) }
+            return taken
+        }.flatMap(\.self)
+        #expect(taken.map(\.remaining).sorted() == Array(0..<80))
+        #expect(taken.allSatisfy { $0.ticket == ticket })
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `takes a use of a ticket back, also the last one`(kind: Kind) async throws {
+        let (gateways, owner) = try await kind.make()
+        let home = try await gateways[0].incarnation()
+        let ticket = try #require(SealedTicket(hash: [UInt8](repeating: 1, count: 32), sealed: [9], expires: 1_000))
+        #expect(try await gateways[0].keep(ticket, uses: 2, in: home) == .spent)
+        // More often than it has uses: at any time at most two of them are out, and at the end none is.
+        _ = try await race(8, gateways) { store, _ in
+            for _ in 0..<20 where try await store.takeTicket(hash: ticket.hash, at: 1, in: home) != nil {
+                #expect(try await store.giveBack(ticket, in: home) == .spent)
+            }
+        }
+        #expect(try await gateways[0].giveBack(ticket, in: .sample(0xEE)) == .foreign)
+        for remaining in [1, 0] {
+            let taken = try await gateways[1].takeTicket(hash: ticket.hash, at: 1, in: home)
+            #expect(taken?.remaining == remaining)
+        }
+        #expect(try await gateways[0].takeTicket(hash: ticket.hash, at: 1, in: home) == nil)
+        #expect(try await gateways[0].keep(ticket, uses: 2, in: home) == .spent)
+        try await gateways[0].discardTicket(hash: ticket.hash)
+        #expect(try await gateways[0].takeTicket(hash: ticket.hash, at: 1, in: home) == nil)
         withExtendedLifetime(owner) {}
     }
 
