@@ -41,6 +41,9 @@ GRANT UPDATE (forgotten_through) ON portcullis.feed TO :"gateway";
 GRANT INSERT, DELETE ON portcullis.home, portcullis.spent, portcullis.ticket TO :"gateway";
 GRANT UPDATE (forgotten, is_full) ON portcullis.home TO :"gateway";
 GRANT UPDATE (uses) ON portcullis.ticket TO :"gateway";
+-- It does the fleet's housekeeping, in turn with the others.
+GRANT INSERT ON portcullis.upkeep TO :"gateway";
+GRANT UPDATE (began) ON portcullis.upkeep TO :"gateway";
 -- It tells the others that it lives, and removes the rows of those that don't.
 GRANT INSERT, DELETE ON portcullis.gateway TO :"gateway";
 GRANT UPDATE (state, sessions, connections, lag, address, heartbeat) ON portcullis.gateway TO :"gateway";

@@ -30,7 +30,9 @@ extension PostgreSQLKeyRegistry: SharedHoldings {
         try await answer(.takeEvictions, [.text(gateway)], Self.counts)
     }
 
-    package func forgetHoldings() async throws(KeyRegistryError) { try await answer(.forgetHoldings) { _ in } }
+    package func forgetHoldings() async throws(KeyRegistryError) {
+        while try await answer(.forgetHoldings, [], { rows throws(DatabaseError) in try rows.only().integer(0) }) > 0 {}
+    }
 
     private static func array(_ marks: [HolderMark]) -> SQLValue { .array(of: .bytes, marks.map { .bytes($0.bytes) }) }
 
@@ -67,10 +69,23 @@ extension SQLStatement {
         UPDATE portcullis.holding h SET evict = 0 FROM wanted w WHERE h.gateway = $1::text AND h.holder = w.holder
         RETURNING h.holder, w.evict
         """)
+    /// The index gives each gateway once, however many clients it has. A part at a time: it may have had very many.
     fileprivate static let forgetHoldings = SQLStatement(
         "forget_holdings",
         """
-        DELETE FROM portcullis.holding h
-        WHERE NOT EXISTS (SELECT 1 FROM portcullis.gateway g WHERE g.id = h.gateway)
+        WITH RECURSIVE holder AS (
+            SELECT min(h.gateway) AS id FROM portcullis.holding h
+            UNION ALL
+            SELECT (SELECT min(h.gateway) FROM portcullis.holding h WHERE h.gateway > r.id) FROM holder r
+            WHERE r.id IS NOT NULL),
+        lost AS (
+            SELECT r.id FROM holder r
+            WHERE r.id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM portcullis.gateway g WHERE g.id = r.id)),
+        gone AS (
+            DELETE FROM portcullis.holding h WHERE h.ctid = ANY (ARRAY(
+                SELECT o.ctid FROM portcullis.holding o JOIN lost l ON l.id = o.gateway
+                LIMIT 5000 FOR UPDATE OF o SKIP LOCKED))
+            RETURNING 1)
+        SELECT count(*) FROM gone
         """)
 }

@@ -12,8 +12,6 @@ import WireText
 
 /// The database of a fleet as a serving gateway uses it: what this gateway shares with the others, and what it knows of it without asking.
 final class FleetStore: Sendable {
-    /// Challenges, proofs and tickets whose use the database remembers at most; about 150 bytes each.
-    static let maximumMarks = 5_000_000
     /// Signatures that wait for a thread at most.
     private static let maximumComputations = 256
 
@@ -29,6 +27,7 @@ final class FleetStore: Sendable {
     let blocks: FleetBlocks
     /// Rings when another process has changed something.
     let alarm: Alarm
+    private let upkeep: FleetUpkeep
     private let isFailing = Mutex(false)
     private let unreadable = Mutex(0)
     private let logger: Logger
@@ -62,6 +61,7 @@ final class FleetStore: Sendable {
             registry.close()
             throw .fleetStore(name, error.cause)
         }
+        upkeep = FleetUpkeep(configuration, sealing: sealing, observer)
         grants = GrantStandings(registry) { [standings = fleet.standings] in standings.isCurrent(at: .now) }
     }
 
@@ -117,13 +117,9 @@ final class FleetStore: Sendable {
             metadata: [LogKeys.count: "\(count)"])
     }
 
-    /// Has the database forget what has expired.
+    /// Has the database forget what has expired, if no other gateway does.
     func forgetExpired() async throws(KeyRegistryError) {
-        let time = fleet.identity.time(at: .now) - FleetClock.tolerance
-        try await registry.forgetMarks(expiredAt: time, maximum: Self.maximumMarks)
-        try await registry.forgetChanges()
-        try await registry.forgetHoldings()
-        try await registry.forgetLostSessions()
+        try await upkeep.run(expiredAt: fleet.identity.time(at: .now) - FleetClock.tolerance)
     }
 
     /// Seconds after which the database may answer again.

@@ -1,6 +1,6 @@
 extension PostgreSQLSchema.Migration {
     /// What was forgotten may be later than the server's clock by so much: more than gateways' clocks differ from it.
-    private static let aheadMilliseconds = 10_000
+    static let aheadMilliseconds = 10_000
 
     /// A function is one transaction for its caller, and each of its statements sees what was committed before that statement.
     ///

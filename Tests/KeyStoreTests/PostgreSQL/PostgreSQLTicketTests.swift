@@ -89,7 +89,9 @@ struct PostgreSQLTicketTests {
         let (holder, watcher) = (try database.session(), try database.session())
         try holder.run("BEGIN; SELECT 1 FROM portcullis.ticket FOR UPDATE")
         let answer = Task { [hash] in try await far.takeTicket(hash: hash, at: 1, in: home) }
-        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        let waiting = """
+            SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+            """
         _ = try await eventually { try watcher.run(waiting, []).only().integer(0) == 1 ? true : nil }
         relay.silence(true)
         try holder.run("COMMIT")

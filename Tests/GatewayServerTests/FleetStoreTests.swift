@@ -1,0 +1,104 @@
+import EdgeTestKit
+import Foundation
+import KeyStore
+import KeyStorePostgreSQL
+import Logging
+import PostgreSQL
+import PostgreSQLTestKit
+import Settings
+import Synchronization
+import Testing
+
+@testable import GatewayServer
+
+@Suite("The database of a serving gateway")
+struct FleetStoreTests {
+    private let folder: TemporaryDirectory
+    private let server: PostgresServer
+    private let database: String
+    private let configuration: FleetStoreConfiguration
+
+    init() async throws {
+        server = try await PostgresServer.shared()
+        database = try await server.makeDatabase()
+        folder = try TemporaryDirectory()
+        try Data((String(repeating: "5c", count: 32) + "\n").utf8).write(to: URL(fileURLWithPath: folder.file("keys")))
+        let url = "postgresql://portcullis@/\(database)?host=\(server.directory)"
+        let settings = [
+            "STORE_URL": url, "STORE_SECRETS_KEY_PATH": folder.file("keys"), "STORE_CONNECTIONS": "4",
+            "STORE_TIMEOUT_MS": "10000",
+        ]
+        configuration = try #require(
+            try ConfigurationLoading.loadFleetStore(environment: settings, environmentFile: nil))
+        _ = try FleetStoreAdministration(configuration).migrate()
+    }
+
+    private func store() throws -> FleetStore {
+        try FleetStore(
+            configuration, StoreObserver(now: { 0 }) { _, _, _ in },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    private func mark(_ number: UInt8, expires: Int64 = .max) throws -> SingleUseMark {
+        try #require(SingleUseMark(.challenge, bytes: [number], expires: expires))
+    }
+
+    private func waitsForLock(_ session: PostgreSQLSession) throws -> Bool {
+        let waiting = """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%portcullis.holding%'
+            """
+        return try session.run(waiting, []).only().integer(0) > 0
+    }
+
+    /// - Returns: false if the housekeeping has ended before the answers were there: the machine is too slow for a statement.
+    private func admitsMeanwhile(_ store: FleetStore, _ marks: [SingleUseMark]) async throws -> Bool {
+        let (holder, watcher) = (try server.session(database: database), try server.session(database: database))
+        try holder.run("UPDATE portcullis.upkeep SET began = '-infinity'")
+        let home = try await store.registry.incarnation()
+        try holder.run("BEGIN; LOCK TABLE portcullis.holding IN ACCESS EXCLUSIVE MODE")
+        let hasEnded = Atomic(false)
+        let upkeep = Task {
+            try? await store.forgetExpired()
+            hasEnded.store(true, ordering: .relaxed)
+        }
+        while try !waitsForLock(watcher), !hasEnded.load(ordering: .relaxed) { await Task.yield() }
+        try await withThrowingTaskGroup(of: MarkSpending.self) { group in
+            for mark in marks { group.addTask { try await store.registry.spend(mark, in: home) } }
+            for try await spending in group { #expect(spending == .spent) }
+        }
+        let isWaiting = try waitsForLock(watcher)
+        try holder.run("COMMIT")
+        await upkeep.value
+        return isWaiting
+    }
+
+    /// Nothing of the housekeeping can go on, and no admission waits behind it.
+    @Test func `admits while its housekeeping waits`() async throws {
+        let store = try store()
+        for round in UInt8(0)..<10 {
+            let marks = try (0..<16).map { try mark(round * 16 + $0) }
+            if try await admitsMeanwhile(store, marks) { return }
+        }
+        Issue.record("admissions were answered after the housekeeping only")
+    }
+
+    @Test func `is kept by one gateway at a time`() async throws {
+        let (one, other) = (try store(), try store())
+        let session = try server.session(database: database)
+        let home = try await one.registry.incarnation()
+        func left() throws -> Int64 {
+            try session.run("SELECT count(*) FROM portcullis.spent", []).only().integer(0)
+        }
+        #expect(try await one.registry.spend(mark(1, expires: 1), in: home) == .spent)
+        try await one.forgetExpired()
+        #expect(try left() == 0)
+        try session.run("INSERT INTO portcullis.spent VALUES (1, '\\x01', 1)")
+        try session.run("UPDATE portcullis.upkeep SET began = clock_timestamp()")
+        try await other.forgetExpired()
+        #expect(try left() == 1)
+        try session.run("UPDATE portcullis.upkeep SET began = clock_timestamp() - interval '1 min'")
+        try await other.forgetExpired()
+        #expect(try left() == 0)
+    }
+}
