@@ -4,13 +4,16 @@ import PostgreSQL
 /// The revocations of a fleet's store, made for polling: a call reads what has changed since the last one.
 ///
 /// Changes have numbers in the order of their commits. Whoever has missed some, because they were forgotten or because the store has another
-/// incarnation and may have gone back, reads everything again.
+/// incarnation and may have gone back, reads everything again. After an error a call goes on where the last one has come to: a change has the present
+/// state read of what it names, so reading it twice does no harm.
 package actor PostgreSQLRevocations: RevocationSource {
     private let registry: PostgreSQLKeyRegistry
     /// Up to where the changes are known.
     private var position: (incarnation: StoreIncarnation, seq: Int64)?
     private var known = StoreRevocations()
     private var unreadable = 0
+    /// What was read and not yet told, because the call ended with an error.
+    private var untold = StoreNews()
     /// A call is under way, which mustn't be joined by another.
     private var isBusy = false
 
@@ -25,32 +28,30 @@ package actor PostgreSQLRevocations: RevocationSource {
         guard !isBusy else { return nil }
         isBusy = true
         defer { isBusy = false }
-        let last = position
-        // After an error everything is read again.
-        position = nil
-        var news = StoreNews()
-        var next = last
-        while true {
-            let changes = try await registry.changes(after: next?.seq ?? 0)
-            if let current = next, changes.continues(current) {
-                guard !changes.entries.isEmpty else { break }
-                try await apply(changes)
-                news.note(changes)
-                next = (changes.incarnation, changes.entries.last?.seq ?? current.seq)
-            } else {
-                try await load()
-                news.noteEverything()
-                next = (changes.incarnation, changes.newest)
-            }
-            news.revocations = known
-            news.unreadableSigningKeys = unreadable
-        }
-        position = next
-        return news
+        while try await readOn() {}
+        defer { untold = StoreNews() }
+        return untold
     }
 
-    /// Has the next call read everything: the caller couldn't use the last answer.
-    package func startOver() { position = nil }
+    /// Reads a part of the feed, or everything.
+    ///
+    /// - Returns: false at the feed's end.
+    private func readOn() async throws(KeyRegistryError) -> Bool {
+        let changes = try await registry.changes(after: position?.seq ?? 0)
+        if let current = position, changes.continues(current) {
+            guard let last = changes.entries.last else { return false }
+            try await apply(changes)
+            untold.note(changes)
+            position = (changes.incarnation, last.seq)
+        } else {
+            try await load()
+            untold.noteEverything()
+            position = (changes.incarnation, changes.newest)
+        }
+        untold.revocations = known
+        untold.unreadableSigningKeys = unreadable
+        return true
+    }
 
     private func load() async throws(KeyRegistryError) {
         var (all, last) = (StoreRevocations(), KeyID?.none)
@@ -91,7 +92,10 @@ package actor PostgreSQLRevocations: RevocationSource {
 
 /// What has changed in a fleet's store between two readings of its feed.
 package struct StoreNews: Sendable {
-    /// Keys that were changed, removed or registered again; nil: changes were missed, and any may have been.
+    /// Keys that are named one by one, while news wait to be told.
+    package static let maximumKeys = 10_000
+
+    /// Keys that were changed, removed or registered again; nil: any may have been, because changes were missed or there are too many.
     package private(set) var keys: Set<KeyID>? = []
     package private(set) var changesTokens = false
     package private(set) var changesBlockList = false
@@ -100,7 +104,7 @@ package struct StoreNews: Sendable {
     /// Encrypted with a key that this gateway hasn't, or damaged: what they have signed isn't accepted here.
     package fileprivate(set) var unreadableSigningKeys = 0
 
-    fileprivate init() {}
+    package init(keys: Set<KeyID>? = []) { self.keys = keys }
 
     fileprivate mutating func note(_ changes: StoreChanges) {
         for entry in changes.entries {
@@ -108,7 +112,25 @@ package struct StoreNews: Sendable {
             if entry.kind == .token { changesTokens = true }
             if entry.kind == .blockList { changesBlockList = true }
         }
+        limitKeys()
     }
+
+    /// Adds what came later.
+    package mutating func add(_ later: StoreNews) {
+        if let more = later.keys { keys?.formUnion(more) } else { keys = nil }
+        limitKeys()
+        changesTokens = changesTokens || later.changesTokens
+        changesBlockList = changesBlockList || later.changesBlockList
+        guard let latest = later.revocations else { return }
+        revocations = latest
+        unreadableSigningKeys = later.unreadableSigningKeys
+    }
+
+    /// The caller has read the tokens, or the block list, since.
+    package mutating func hasReadTokens() { changesTokens = false }
+    package mutating func hasReadBlockList() { changesBlockList = false }
+
+    private mutating func limitKeys() { if let count = keys?.count, count > Self.maximumKeys { keys = nil } }
 
     fileprivate mutating func noteEverything() {
         keys = nil

@@ -1,3 +1,4 @@
+import Admission
 import EdgeTestKit
 import Foundation
 import KeyStore
@@ -81,6 +82,25 @@ struct FleetStoreTests {
             if try await admitsMeanwhile(store, marks) { return }
         }
         Issue.record("admissions were answered after the housekeeping only")
+    }
+
+    /// As a connection that is lost between two statements does.
+    @Test func `tells of a change whose tokens or block list could first not be loaded`() async throws {
+        let store = try store()
+        let feed = FleetFeed(store)
+        _ = try await feed.ifChanged()
+        let session = try server.session(database: database)
+        for number in UInt8(1)...2 { _ = try await store.registry.enrol(FleetCommandBench.key(number, counter: 0)) }
+        let (first, second) = (try FleetCommandBench.key(1, counter: 0).id, try FleetCommandBench.key(2, counter: 0).id)
+        _ = try await store.registry.revoke(first, reason: "lost", at: 1)
+        _ = try FleetBlockList.add(["address ::1"], reason: nil, at: 1, maximum: 9, in: session)
+        try session.run("ALTER TABLE portcullis.block RENAME TO hidden")
+        for _ in 0..<2 { await #expect(throws: KeyRegistryError.self) { try await feed.ifChanged() } }
+        try session.run("ALTER TABLE portcullis.hidden RENAME TO block")
+        _ = try await store.registry.revoke(second, reason: "lost", at: 1)
+        #expect(try await feed.ifChanged()?.keys == [first, second])
+        #expect(store.blocks.list.takeNew() != nil)
+        #expect(try await feed.ifChanged() == nil)
     }
 
     @Test func `is kept by one gateway at a time`() async throws {

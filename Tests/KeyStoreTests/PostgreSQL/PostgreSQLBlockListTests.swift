@@ -54,13 +54,4 @@ struct PostgreSQLBlockListTests {
         #expect(try await Set(database.registry.blockedEntries()) == Set(all))
         #expect(try FleetBlockList.entries(in: session).count == 12_001)
     }
-
-    /// A gateway that couldn't read the list mustn't go on with the old one.
-    @Test func `is read again after a failure`() async throws {
-        #expect(try add("a") == 1)
-        #expect(try await feed.news()?.keys == [])
-        await feed.startOver()
-        let news = try #require(try await feed.news())
-        #expect(news.changesBlockList && news.changesTokens && news.keys == nil)
-    }
 }

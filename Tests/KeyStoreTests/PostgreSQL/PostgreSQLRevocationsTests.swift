@@ -89,6 +89,59 @@ struct PostgreSQLRevocationsTests {
         #expect(try await feed.ifChanged()?.keys == [])
     }
 
+    /// The feed of a role that may not read the tokens, and what gives it that right.
+    private func limitedFeed() async throws -> (PostgreSQLRevocations, allow: () throws -> Void) {
+        let (session, role) = (try database.session(), "limited_\(database.name)")
+        // Makes the row of this database, which is a copy.
+        _ = try await other.incarnation()
+        try session.run(
+            """
+            CREATE ROLE \(role) LOGIN; GRANT USAGE ON SCHEMA portcullis TO \(role);
+            GRANT SELECT ON ALL TABLES IN SCHEMA portcullis TO \(role)
+            """)
+        var options = database.options
+        options.parameters["user"] = role
+        let feed = PostgreSQLRevocations(of: try FleetDatabase.registry(options))
+        #expect(try await feed.news()?.keys == .some(nil))
+        try session.run("REVOKE SELECT ON portcullis.development_token FROM \(role)")
+        return (feed, { try session.run("GRANT SELECT ON portcullis.development_token TO \(role)") })
+    }
+
+    @Test func `is told after an error, without everything being read again`() async throws {
+        let token = DevelopmentToken.sample(2)
+        _ = try await other.issue(token)
+        let (feed, allow) = try await limitedFeed()
+        for _ in 0..<600 {
+            _ = try await other.revoke(.sample(1), reason: "lost", at: 1)
+            _ = try await other.restore(.sample(1))
+        }
+        // The first thousand can be read.
+        _ = try await other.revoke(token.id, at: 5)
+        _ = try await other.revoke(.sample(3), reason: "lost", at: 1)
+        for _ in 0..<2 { await #expect(throws: KeyRegistryError.self) { try await feed.news() } }
+        _ = try await other.revoke(.sample(4), reason: "lost", at: 1)
+        try allow()
+        let news = try #require(try await feed.news())
+        // All keys by name: nil would stand for everything.
+        #expect(news.keys == [.sample(1), .sample(3), .sample(4)] && news.changesTokens && !news.changesBlockList)
+        #expect(news.revocations?.keys == [.sample(3), .sample(4)])
+        #expect(news.revocations?.grants == [token.grant.id])
+        #expect(try await feed.ifChanged() == nil)
+    }
+
+    @Test func `isn't told by name if there are too many that wait`() throws {
+        let several = try (0...StoreNews.maximumKeys).map { number in
+            let last = [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
+            return try #require(KeyID(bytes: [UInt8](repeating: 0, count: 30) + last))
+        }
+        var news = StoreNews(keys: Set(several.dropLast()))
+        #expect(news.keys?.count == StoreNews.maximumKeys)
+        news.add(StoreNews(keys: Set(several.suffix(1))))
+        #expect(news.keys == nil)
+        news.add(StoreNews(keys: [.sample(1)]))
+        #expect(news.keys == nil)
+    }
+
     @Test func `misses none of many that are committed at once`() async throws {
         for number in UInt8(1)...200 { _ = try await other.enrol(.sample(number)) }
         _ = try await feed.ifChanged()
