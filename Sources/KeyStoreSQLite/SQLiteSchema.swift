@@ -15,7 +15,7 @@ enum SQLiteSchema {
     static func prepare(_ database: Database) throws {
         try database.inTransaction(.immediate) {
             if try isEmpty(database) { try create(in: database) }
-            // Older stores of this version have neither these tables nor the index.
+            // Older stores of this version have neither these tables and triggers nor the index. Older programs work with all of them.
             if try isOfThisVersion(database) { try createAdditions(in: database) }
             try check(database)
             try index(database)
@@ -37,6 +37,7 @@ enum SQLiteSchema {
     private static func createAdditions(in database: Database) throws {
         try SigningKeyTable.create(in: database)
         try DevelopmentTokenTable.create(in: database)
+        try SQLiteRevisions.create(in: database)
     }
 
     private static func isEmpty(_ database: Database) throws -> Bool {
@@ -50,6 +51,7 @@ enum SQLiteSchema {
         // Preparing a statement checks its tables and columns.
         try DeviceKeyTable.checkStatements(database)
         try DevelopmentTokenTable.checkStatements(database)
+        try SQLiteRevisions.checkStatement(database)
     }
 
     /// Throws unless the file is a key store of this version. Reads only.
@@ -72,8 +74,7 @@ enum SQLiteSchema {
         try Int.fetchOne(database, sql: "PRAGMA \(name)") ?? 0
     }
 
-    /// The revoked keys are queried twice a second, which must not scan all keys. Older stores don't have this index yet; older programs
-    /// work with it.
+    /// The revoked keys are read after each revocation, which must not scan all keys.
     private static func index(_ database: Database) throws {
         try database.execute(
             sql: """

@@ -1,19 +1,22 @@
 import GRDB
 import KeyStore
 
-/// Whether a file has exactly the tables of a store, before anything in it is read: whoever made it could have made a view of endless data.
+/// Whether a file has exactly the tables and triggers of a store, before anything in it is read: whoever made it could have made a view of endless data.
 enum SQLiteSchemaForm {
     private static let tables = [
         "device_key", "receipt", "signing_key", "secret", "development_token", "development_device",
+        "revision",
     ]
     /// Stores of the first programs lack the others.
     private static let required = 2
+    private static let triggers = SQLiteRevisions.triggers.map(\.name)
 
     /// Kind, and the name in a bounded length, of what isn't a store's.
     private static let foreigners = """
         SELECT type || ' ' || substr(name, 1, 64) FROM sqlite_schema
         WHERE NOT (type = 'table' AND (name IN (\(tables.map { "'\($0)'" }.joined(separator: ", ")))
                 OR name GLOB 'sqlite_stat[1-4]'))
+            AND NOT (type = 'trigger' AND name IN (\(triggers.map { "'\($0)'" }.joined(separator: ", "))))
             AND NOT (type = 'index' AND (sql IS NULL OR name = 'device_key_revoked' AND tbl_name = 'device_key'))
         LIMIT 1
         """
@@ -26,7 +29,12 @@ enum SQLiteSchemaForm {
         FROM pragma_table_list WHERE schema = 'main' AND name = ?1
         """
 
-    /// Throws unless the file has the tables of a store, and nothing else.
+    /// The text of a trigger, if it isn't longer than one of a store's.
+    private static let text = """
+        SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND name = ?1 AND length(sql) < 1000
+        """
+
+    /// Throws unless the file has the tables and triggers of a store, and nothing else.
     static func check(_ database: Database) throws {
         if let foreigner = try String.fetchOne(database, sql: foreigners) {
             throw KeyRegistryError.unavailable("it has what no key store has: the \(foreigner)")
@@ -35,23 +43,31 @@ enum SQLiteSchemaForm {
         for (index, table) in tables.enumerated() {
             let found = try String.fetchOne(database, sql: form, arguments: [table])
             if found == nil, index >= required { continue }
-            guard let found, found.utf8.elementsEqual(expected[index].utf8) else {
+            guard let found, found.utf8.elementsEqual(expected.tables[index].utf8) else {
                 throw KeyRegistryError.unavailable("its \(table) is not the table that a key store has")
             }
         }
+        for (trigger, known) in zip(triggers, expected.triggers) where try has(trigger, of: "trigger", database) {
+            guard let found = try String.fetchOne(database, sql: text, arguments: [trigger]),
+                found.utf8.elementsEqual(known.utf8)
+            else { throw KeyRegistryError.unavailable("its \(trigger) is not the trigger that a key store has") }
+        }
     }
 
-    static func has(_ table: String, _ database: Database) throws -> Bool {
+    static func has(_ name: String, of type: String = "table", _ database: Database) throws -> Bool {
         try Bool.fetchOne(
-            database, sql: "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?", arguments: [table])
+            database, sql: "SELECT count(*) FROM sqlite_schema WHERE type = ? AND name = ?", arguments: [type, name])
             ?? false
     }
 
     /// As this program makes them.
-    private static let expected = Result { () throws -> [String] in
+    private static let expected = Result { () throws -> (tables: [String], triggers: [String]) in
         try DatabaseQueue().writeWithoutTransaction { database in
             try SQLiteSchema.createAll(in: database)
-            return try tables.map { try String.fetchOne(database, sql: form, arguments: [$0]) ?? "" }
+            return (
+                try tables.map { try String.fetchOne(database, sql: form, arguments: [$0]) ?? "" },
+                try triggers.map { try String.fetchOne(database, sql: text, arguments: [$0]) ?? "" }
+            )
         }
     }
 }

@@ -125,6 +125,9 @@ struct SQLiteStoreFileTests {
         _ = try SQLiteKeyDatabase(path: path)
         do {
             try DatabaseQueue(path: path).inDatabase {
+                for trigger in try String.fetchAll($0, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger'") {
+                    try $0.execute(sql: "DROP TRIGGER \(trigger)")
+                }
                 try $0.execute(sql: "DROP INDEX device_key_revoked; ALTER TABLE device_key DROP COLUMN revoked_at")
             }
         }
@@ -138,8 +141,14 @@ struct SQLiteStoreFileTests {
             let registry = try SQLiteKeyDatabase(path: path)
             for byte in UInt8(0)..<200 { _ = try registry.enrol(.sample(byte)) }
         }
+        // The first page of each table and index; what is in them stays known.
+        let roots = try DatabaseQueue(path: path).read {
+            try Int.fetchAll($0, sql: "SELECT rootpage FROM sqlite_schema WHERE rootpage > 0")
+        }
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-        bytes.replaceSubrange(4096..., with: Data(repeating: 0xFF, count: bytes.count - 4096))
+        for page in roots {
+            bytes.replaceSubrange((page - 1) * 4_096..<page * 4_096, with: Data(repeating: 0xFF, count: 4_096))
+        }
         try bytes.write(to: URL(fileURLWithPath: path))
         let registry = try SQLiteKeyDatabase(path: path)
         #expect { try registry.key(.sample(1)) } throws: { isUnavailable($0) }

@@ -170,6 +170,12 @@ struct StoreForgery: Sendable {
         .init(
             "a trigger", "CREATE TRIGGER t AFTER INSERT ON receipt BEGIN DELETE FROM receipt; END",
             says: "the trigger t"),
+        .init(
+            "another trigger under the name of a store's",
+            """
+            DROP TRIGGER device_key_added;
+            CREATE TRIGGER device_key_added AFTER INSERT ON receipt BEGIN DELETE FROM receipt; END
+            """, says: "its device_key_added is not the trigger"),
         .init("another table", "CREATE TABLE more (n)", says: "the table more"),
         .init("a virtual table", "CREATE VIRTUAL TABLE secrets USING fts5(n)", says: "the table secrets"),
         .init("an index of an expression", "CREATE INDEX i ON device_key (lower(app))", says: "the index i"),
