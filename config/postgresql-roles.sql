@@ -46,7 +46,9 @@ GRANT INSERT ON portcullis.upkeep TO :"gateway";
 GRANT UPDATE (began) ON portcullis.upkeep TO :"gateway";
 -- It tells the others that it lives, and removes the rows of those that don't.
 GRANT INSERT, DELETE ON portcullis.gateway TO :"gateway";
-GRANT UPDATE (state, sessions, connections, lag, address, heartbeat) ON portcullis.gateway TO :"gateway";
+GRANT UPDATE (
+    name, version, schema, state, sessions, connections, lag, address, started, heartbeat, announced
+) ON portcullis.gateway TO :"gateway";
 -- It tells where its sessions are.
 GRANT INSERT, DELETE, UPDATE ON portcullis.session TO :"gateway";
 -- It notes how many sessions each client has.
