@@ -108,8 +108,8 @@ package final class Gateway: Sendable {
         }
         state.tokens?.port.set(Int(port))
         member = FleetMember(state, server, port: Int(port), connections: { pool.census.total }, logger: logger)
-        if let member {
-            try state.link?.listen(by: server, edge: parts.edge, accepts: sockets.accepts, as: member)
+        if let member, let link = state.link {
+            try link.listen(by: server, edge: parts.edge, sockets: sockets, as: member)
         }
         ownsInternalFile = sockets.internalListener.map { $0.ownedPath != nil } ?? true
         let scheme = configuration.tls == nil ? "http" : "https"
@@ -136,7 +136,7 @@ package final class Gateway: Sendable {
             }
         }
         sockets.closeUnused(
-            internalListener: configuration.internalListener.address == nil,
+            fleet: state.link == nil, internalListener: configuration.internalListener.address == nil,
             control: configuration.tickets.controlSocketPath == nil)
         for warning in loaded.warningsNow { logger.warning("\(warning)") }
     }

@@ -19,6 +19,8 @@ actor CopyoverPlayer {
 
     nonisolated let dialect: Dialect
     nonisolated let edge: Edge
+    /// Where it comes back.
+    nonisolated private let other: Edge
     private var socket: TestWebSocket
     private var id = "", token = ""
     /// The number of the last message, or the bytes, that the client has seen.
@@ -43,9 +45,11 @@ actor CopyoverPlayer {
     private var lines: [String] = []
     private var acknowledged = 0
 
-    init(_ dialect: Dialect, at edge: Edge) async throws {
+    /// - Parameter other: another gateway of the fleet; nil: the same one.
+    init(_ dialect: Dialect, at edge: Edge, returningTo other: Edge? = nil) async throws {
         self.dialect = dialect
         self.edge = edge
+        self.other = other ?? edge
         socket = try await edge.gateway.open(dialect.subprotocol.map { Handshake().offering($0) } ?? Handshake())
         if dialect == .typed {
             let session = try await TypedSession.connect(socket)
@@ -131,18 +135,51 @@ actor CopyoverPlayer {
         isOpen = false
         socket.connection.post(WebSocketFrame(WebSocketFrame.Opcode.close, frame.payload).encoded())
         closes.append(try CloseFrame(parsing: frame))
-        if let subprotocol = dialect.subprotocol {
-            let session = QuerySession(id: id, token: token)
-            socket = try await edge.gateway.open(session.handshake(subprotocol, after: seen))
-            try keep(try await socket.nextText())
-        } else {
-            let resumed: ReceivedMessage
-            (socket, resumed) = try await TypedSession(id: id, token: token).resumed(at: edge, after: seen)
-            token = resumed["token"] ?? ""
-        }
+        while try await !resume() {}
         isOpen = true
         progress.update { $0.returns += 1 }
         if acknowledged < lines.count { for number in acknowledged + 1...lines.count { post(number) } }
+    }
+}
+
+extension CopyoverPlayer {
+    /// - Returns: false if the gateway says that it can't be done at this moment; everything else that isn't the session is an error.
+    private func resume() async throws -> Bool {
+        guard let subprotocol = dialect.subprotocol else { return try await resumeByMessage() }
+        let handshake = QuerySession(id: id, token: token).handshake(subprotocol, after: seen)
+        let connection = try await RawConnection.open(port: other.gateway.port)
+        switch try await TestWebSocket.attempt(handshake, on: connection) {
+        case .open(let socket): self.socket = socket
+        case .refused(let answer, _):
+            guard answer.status == 503 else { throw EdgeTestError("not resumed: \(answer)") }
+            return false
+        }
+        try keep(try await socket.nextText())
+        return true
+    }
+
+    private func resumeByMessage() async throws -> Bool {
+        let socket: TestWebSocket
+        switch try await TestWebSocket.attempt(Handshake(), on: RawConnection.open(port: other.gateway.port)) {
+        case .open(let open): socket = open
+        case .refused(let answer, _):
+            guard answer.status == 503 else { throw EdgeTestError("not resumed: \(answer)") }
+            return false
+        }
+        try await socket.send(text: TypedSession(id: id, token: token).message(after: seen))
+        let frame = try await socket.nextFrame(within: .seconds(60))
+        guard frame.opcode != WebSocketFrame.Opcode.close else {
+            guard try CloseFrame(parsing: frame).code == 1012 else { throw EdgeTestError("not resumed: \(frame)") }
+            return false
+        }
+        let answer = ReceivedMessage(isText: true, bytes: frame.payload)
+        guard answer["code"] != "rate_limited" else { return false }
+        guard answer["type"] == "resumed", let token = answer["token"] else {
+            throw EdgeTestError("not resumed: \(answer.text)")
+        }
+        self.token = token
+        self.socket = socket
+        return true
     }
 }
 

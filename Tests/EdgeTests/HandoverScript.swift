@@ -1,7 +1,7 @@
 /// Shell scripts that take part in an upgrade as a new process, as far as they like. The channel is descriptor 3.
 enum HandoverScript {
     /// `HandoverRecord.format`.
-    static let format: UInt16 = 3
+    static let format: UInt16 = 4
 
     /// `{"ready":{"format":…,"version":"x"}}`
     static func ready(format: UInt16 = format) -> String {

@@ -76,6 +76,13 @@ import Testing
         try found.checkInternalListener(replacing: .unix(path: "/run/admin.sock"))
     }
 
+    @Test func `other gateways may be served on one that is named fleet`() throws {
+        let sockets = try Sockets([{ try listening() }, { try listening() }])
+        let found = try activated(sockets.count, names: "edge:fleet")
+        #expect(found.edge.count == 1 && found.fleet.count == 1 && found.internalListener == nil)
+        #expect(found.fleet(at: "127.0.0.1", 0).count == 1)
+    }
+
     @Test func `the variables are removed`() throws {
         let sockets = try Sockets([{ try listening() }])
         setenv("LISTEN_FDS", "1", 1)

@@ -41,6 +41,25 @@ import Testing
         for listener in sockets.edge { closeSocket(listener.descriptor) }
     }
 
+    /// The settings may have changed: a socket elsewhere isn't what the other gateways are told of.
+    @Test func `serves gateways on an inherited socket only where its settings say`() throws {
+        let own = try ListeningSocket(host: "127.0.0.1", port: 0)
+        let other = try ListeningSocket(host: "127.0.0.2", port: 0)
+        try old.send(.greeting(format: HandoverRecord.format, version: "0.1.0"))
+        for descriptor in [own.descriptor, other.descriptor] {
+            try old.send(.listener(.fleet, ownsFile: false), sockets: [descriptor])
+        }
+        try old.send(.prepare)
+        let sockets = try begin()
+        #expect(sockets.fleet.count == 2)
+        let found = sockets.fleet(at: "127.0.0.1", own.port)
+        #expect(found.map(\.descriptor) == [sockets.fleet[0].descriptor])
+        #expect(InheritedListener.problem(with: sockets.fleet[1].descriptor) == "not open")
+        #expect(sockets.fleet(at: "127.0.0.1", 0).count == 1)
+        #expect(sockets.fleet(at: "127.0.0.1", own.port &+ 1).isEmpty)
+        #expect(InheritedListener.problem(with: found[0].descriptor) == "not open")
+    }
+
     @Test func `refuses a listener without its socket, and other words`() throws {
         try old.send(.greeting(format: HandoverRecord.format, version: "0.1.0"))
         try old.send(.listener(.edge, ownsFile: false))

@@ -89,14 +89,10 @@ struct Copyover {
     /// - Returns: the new process' version.
     private func prepare(_ channel: HandoverChannel) throws -> String {
         try channel.send(.greeting(format: HandoverRecord.format, version: Gateway.version))
-        for socket in gateway.pool.listeningSockets {
-            try channel.send(.listener(.edge, ownsFile: false), sockets: [socket])
-        }
-        if let socket = server.internalListeningSocket {
-            try channel.send(.listener(.internalListener, ownsFile: gateway.ownsInternalFile), sockets: [socket])
-        }
-        if let socket = gateway.control?.listeningSocket {
-            try channel.send(.listener(.control, ownsFile: true), sockets: [socket])
+        for use in ListenerUse.allCases {
+            for socket in gateway.listeningSockets(for: use) {
+                try channel.send(.listener(use, ownsFile: gateway.ownsFile(of: use)), sockets: [socket])
+            }
         }
         try channel.send(.prepare)
         switch try channel.next(within: settings.readyMilliseconds).record {

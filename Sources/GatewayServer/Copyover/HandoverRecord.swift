@@ -21,7 +21,7 @@ import StateCoding
 /// come, the old one can still serve others if the new one dies.
 enum HandoverRecord: Codable, Sendable {
     /// The number of the form of all records but this one, `ready` and `refused`. Change it with every change to a type that crosses.
-    static let format = 3
+    static let format = 4
 
     // From the old process.
     case greeting(format: Int, version: String)
@@ -45,11 +45,6 @@ enum HandoverRecord: Codable, Sendable {
     case settled
     /// Read the settings again.
     case reload
-}
-
-/// What a listening socket is for.
-enum ListenerUse: String, Codable, Sendable {
-    case edge, internalListener, control
 }
 
 /// What a gateway must not forget, beside its sessions and tickets.

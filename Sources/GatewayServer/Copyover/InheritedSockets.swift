@@ -1,9 +1,12 @@
 import Glibc
 package import Reactors
+import WireText
 
 /// Listening sockets that another process has made. They are served in place of those that the settings name.
 package struct InheritedSockets: Sendable {
     package private(set) var edge: [InheritedListener] = []
+    /// For the other gateways of the fleet.
+    private(set) var fleet: [InheritedListener] = []
     package private(set) var internalListener: InheritedListener?
     private(set) var control: InheritedListener?
     /// False: new connections wait until the state of the other process is here.
@@ -16,12 +19,26 @@ package struct InheritedSockets: Sendable {
         edge.map(\.name).reduce(into: []) { names, name in if !names.contains(name) { names.append(name) } }
     }
 
-    package var isEmpty: Bool { edge.isEmpty && internalListener == nil && control == nil }
+    package var isEmpty: Bool { edge.isEmpty && fleet.isEmpty && internalListener == nil && control == nil }
 
     /// Connections to a socket that nobody serves would wait for ever.
-    func closeUnused(internalListener isUnused: Bool, control isControlUnused: Bool) {
+    func closeUnused(fleet isFleetUnused: Bool, internalListener isUnused: Bool, control isControlUnused: Bool) {
+        if isFleetUnused { for listener in fleet { closeSocket(listener.descriptor) } }
         if isUnused, let internalListener { closeSocket(internalListener.descriptor) }
         if isControlUnused, let control { closeSocket(control.descriptor) }
+    }
+
+    /// Those that listen where the settings say. Others are closed: gateways learn the address from the settings, and one that is to change may change.
+    ///
+    /// - Parameter port: 0: any.
+    func fleet(at host: String, _ port: UInt16) -> [InheritedListener] {
+        let address = IPAddress(text: host)
+        var own: [InheritedListener] = []
+        for listener in fleet {
+            let isOwn = listener.address.map { $0.address == address && (port == 0 || $0.port == port) } ?? false
+            if isOwn { own.append(listener) } else { closeSocket(listener.descriptor) }
+        }
+        return own
     }
 
     /// The settings of a listener that other machines reach demand a token or a certificate; those of other listeners may demand nothing.
@@ -45,6 +62,9 @@ package struct InheritedSockets: Sendable {
         case .edge:
             guard !listener.isUnix else { throw SocketFault("\(listener.name) can't serve clients: it must be TCP") }
             edge.append(listener)
+        case .fleet:
+            guard !listener.isUnix else { throw SocketFault("\(listener.name) can't serve gateways: it must be TCP") }
+            fleet.append(listener)
         case .internalListener:
             guard internalListener == nil else { throw SocketFault("there may be one internal listener only") }
             internalListener = listener
@@ -69,7 +89,7 @@ extension InheritedSockets {
     package static let firstDescriptor: Int32 = 3
     private static let maximumCount: Int32 = 64
 
-    /// The sockets that a service manager has passed: by LISTEN_FDNAMES `edge` and `admin`; without names the first is the edge's and the
+    /// The sockets that a service manager has passed: by LISTEN_FDNAMES `edge`, `fleet` and `admin`; without names the first is the edge's and the
     /// second the internal listener's. The variables are removed: no program that the gateway starts is meant.
     ///
     /// - Parameters:
@@ -101,10 +121,11 @@ extension InheritedSockets {
     private static func use(of name: String?, at index: Int32) throws(SocketFault) -> ListenerUse {
         switch name {
         case "edge": .edge
+        case "fleet": .fleet
         case "admin": .internalListener
         case nil, "unknown"?: try use(at: index)
         case let name? where name.hasSuffix(".socket"): try use(at: index)
-        case let name?: throw SocketFault("the socket named \(name) has no use: the names are edge and admin")
+        case let name?: throw SocketFault("the socket named \(name) has no use: the names are edge, fleet and admin")
         }
     }
 
@@ -112,7 +133,7 @@ extension InheritedSockets {
         switch index {
         case 0: .edge
         case 1: .internalListener
-        default: throw SocketFault("more than two sockets need names (FileDescriptorName=): edge or admin")
+        default: throw SocketFault("more than two sockets need names (FileDescriptorName=): edge, fleet or admin")
         }
     }
 }

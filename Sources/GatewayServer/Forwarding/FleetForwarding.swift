@@ -42,16 +42,17 @@ struct FleetForwarding {
     ///
     /// - Parameters:
     ///   - edge: for clients.
-    ///   - accepts: as for clients.
+    ///   - sockets: of another process.
     /// - Returns: where the other gateways find this one: for its row among the fleet's gateways.
     func listen(
-        by server: RelayServer, edge: EdgeSettings, accepts: Bool
+        by server: RelayServer, edge: EdgeSettings, sockets: InheritedSockets
     ) throws(GatewayError) -> (host: String, port: UInt16) {
+        let inherited = sockets.fleet(at: listener.host, listener.port)
         do throws(ReactorError) {
             let port = try server.listenForGateways(
                 host: listener.host, port: listener.port, edge: settings(edge), material: material,
                 access: GatewayAccess(peerName: listener.peerName), maximum: listener.maximumConnections,
-                accepts: accepts)
+                inherited: inherited.map(\.descriptor), accepts: sockets.accepts)
             return (listener.advertised, port)
         } catch .bindFailed(let address, let reason) {
             throw .fleetListener("\(address): \(reason)")

@@ -27,9 +27,9 @@ final class FleetLink: Sendable {
 
     /// Listens for the other gateways, and tells them where.
     func listen(
-        by server: RelayServer, edge: EdgeSettings, accepts: Bool, as member: FleetMember
+        by server: RelayServer, edge: EdgeSettings, sockets: InheritedSockets, as member: FleetMember
     ) throws(GatewayError) {
-        let place = try first.listen(by: server, edge: edge, accepts: accepts)
+        let place = try first.listen(by: server, edge: edge, sockets: sockets)
         standings.replace(member)
         member.announce(address: GatewayAddress(host: place.host, port: place.port).text)
     }

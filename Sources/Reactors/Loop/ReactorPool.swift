@@ -10,6 +10,8 @@ package final class ReactorPool: Sendable {
     package let census: ConnectionCensus
     /// The edge's listening sockets, of all reactors.
     private let listening = Mutex<[Int32]>([])
+    /// Those for the other gateways of the fleet.
+    private let listeningForGateways = Mutex<[Int32]>([])
 
     /// Creates the threads and, one after another, the libwebsockets contexts, all of them before any accepts.
     package init(
@@ -39,21 +41,7 @@ package final class ReactorPool: Sendable {
         makeHandler: @escaping @Sendable (Reactor) -> any EdgeHandler
     ) throws(ReactorError) -> UInt16 {
         let material = material != nil ? material : try settings.makeMaterial()
-        var bound = port
-        // Of each reactor.
-        var descriptors = [[Int32]](repeating: [], count: reactors.count)
-        if inherited.isEmpty {
-            for host in hosts {
-                for index in reactors.indices {
-                    let socket = try ListeningSocket(host: host, port: bound, isFirst: index == 0)
-                    bound = socket.port
-                    descriptors[index].append(socket.take())
-                }
-            }
-        } else {
-            descriptors = try InheritedListener.spread(inherited, over: reactors.count)
-            bound = localAddress(of: inherited[0])?.port ?? port
-        }
+        let (descriptors, bound) = try sockets(at: hosts, port, or: inherited)
         listening.withLock { $0 = descriptors.flatMap(\.self) }
         for (reactor, descriptors) in zip(reactors, descriptors) {
             let outcome = BlockingAnswer<ReactorError?>()
@@ -68,28 +56,49 @@ package final class ReactorPool: Sendable {
         return bound
     }
 
-    /// Listens for the other gateways of the fleet, on every reactor; call it after `listen`. The sockets may be shared with another process that is
-    /// about to end.
+    /// - Returns: the sockets of each reactor, and their port.
+    private func sockets(
+        at hosts: [String], _ port: UInt16, or inherited: [Int32]
+    ) throws(ReactorError) -> (ofReactors: [[Int32]], port: UInt16) {
+        guard inherited.isEmpty else {
+            return (
+                try InheritedListener.spread(inherited, over: reactors.count),
+                localAddress(of: inherited[0])?.port ?? port
+            )
+        }
+        var bound = port
+        var descriptors = [[Int32]](repeating: [], count: reactors.count)
+        for host in hosts {
+            for index in reactors.indices {
+                let socket = try ListeningSocket(host: host, port: bound, isFirst: index == 0)
+                bound = socket.port
+                descriptors[index].append(socket.take())
+            }
+        }
+        return (descriptors, bound)
+    }
+
+    /// Listens for the other gateways of the fleet, on every reactor; call it after `listen`.
     ///
     /// - Parameters:
     ///   - settings: with the fleet's TLS.
     ///   - census: of these connections alone.
+    ///   - inherited, accepts: as for `listen`.
     ///   - makeHandler: called on each reactor's thread.
     /// - Returns: the port.
     package func listenForGateways(
         host: String, port: UInt16, settings: EdgeSettings, material: TLSMaterial, access: GatewayAccess,
-        census: ConnectionCensus, accepts: Bool = true, makeHandler: @escaping @Sendable (Reactor) -> any EdgeHandler
+        census: ConnectionCensus, inherited: [Int32] = [], accepts: Bool = true,
+        makeHandler: @escaping @Sendable (Reactor) -> any EdgeHandler
     ) throws(ReactorError) -> UInt16 {
-        var bound = port
-        for (index, reactor) in reactors.enumerated() {
-            let socket = try ListeningSocket(host: host, port: bound, isFirst: index == 0)
-            bound = socket.port
-            let descriptor = socket.take()
+        let (descriptors, bound) = try sockets(at: [host], port, or: inherited)
+        listeningForGateways.withLock { $0 = descriptors.flatMap(\.self) }
+        for (reactor, descriptors) in zip(reactors, descriptors) {
             let outcome = BlockingAnswer<ReactorError?>()
             reactor.submit {
                 outcome.set(
                     reactor.serveGateways(
-                        descriptor, accepts: accepts, settings: settings, material: material, access: access,
+                        descriptors, accepts: accepts, settings: settings, material: material, access: access,
                         census: census, handler: makeHandler(reactor)))
             }
             if let error = outcome.wait() { throw error }
@@ -107,6 +116,9 @@ package final class ReactorPool: Sendable {
 
     /// The edge's listening sockets, which stay this pool's own: for another process, which gets copies.
     package var listeningSockets: [Int32] { listening.withLock { $0 } }
+
+    /// The same of the listener for other gateways; empty without one.
+    package var listeningSocketsForGateways: [Int32] { listeningForGateways.withLock { $0 } }
 
     /// On every reactor, before what is submitted afterwards: see `EdgeListener.setAccepting`.
     package func setAccepting(_ accepts: Bool) {
@@ -169,8 +181,8 @@ extension Reactor {
     /// TLS handshakes that wait for their turn. On the reactor's thread.
     package var handshakesWaiting: Int { edge?.handshakes.waiting ?? 0 }
 
-    package func serveGateways(
-        _ descriptor: Int32, accepts: Bool = true, settings: EdgeSettings, material: TLSMaterial, access: GatewayAccess,
+    fileprivate func serveGateways(
+        _ descriptors: [Int32], accepts: Bool, settings: EdgeSettings, material: TLSMaterial, access: GatewayAccess,
         census: ConnectionCensus, handler: any EdgeHandler
     ) -> ReactorError? {
         do throws(ReactorError) {
@@ -179,7 +191,7 @@ extension Reactor {
                 handler: handler)
             fleetEdge = listener
             listener.setAccepting(accepts)
-            listener.listen(on: descriptor)
+            for descriptor in descriptors { listener.listen(on: descriptor) }
             return nil
         } catch {
             return error

@@ -85,10 +85,11 @@ extension RelayServer {
     /// - Parameters:
     ///   - edge: with the fleet's TLS, and otherwise as for clients.
     ///   - maximum: of connections.
+    ///   - inherited, accepts: as `ReactorPool.listen` says.
     /// - Returns: the port, chosen by the kernel if `port` is 0.
     package func listenForGateways(
         host: String, port: UInt16, edge: EdgeSettings, material: TLSMaterial, access: GatewayAccess, maximum: Int,
-        accepts: Bool = true
+        inherited: [Int32] = [], accepts: Bool = true
     ) throws(ReactorError) -> UInt16 {
         let refusals = InternalRefusals()
         let census = ConnectionCensus(
@@ -98,7 +99,8 @@ extension RelayServer {
         let settings = settings.withLock { $0 }
         let routers = routers.withLock { $0 }
         return try pool.listenForGateways(
-            host: host, port: port, settings: edge, material: material, access: access, census: census, accepts: accepts
+            host: host, port: port, settings: edge, material: material, access: access, census: census,
+            inherited: inherited, accepts: accepts
         ) { reactor in
             guard let router = routers.first(where: { $0.reactor === reactor }) else {
                 preconditionFailure("gateways are served where clients are")

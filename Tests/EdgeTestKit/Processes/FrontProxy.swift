@@ -125,7 +125,8 @@ package final class FrontProxy: Sendable {
             """
     }
 
-    static func freePort() throws -> Int {
+    /// Of the loopback interface. Nobody has it at this moment.
+    package static func freePort() throws -> Int {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
         var address = sockaddr_in()
