@@ -61,14 +61,15 @@ package final class Gateway: Sendable {
     /// - Parameters:
     ///   - source: the source of `loaded`, for reloads.
     ///   - sockets: listening sockets of another process, served instead of those that the settings name.
+    ///   - member: the fleet's id of the process that this one replaces.
     package init(
         _ loaded: LoadedConfiguration, from source: ConfigurationSource, sockets: InheritedSockets = InheritedSockets(),
-        logger: Logger
+        member: String? = nil, logger: Logger
     ) throws(GatewayError) {
         FileLimit.raise()
         let configuration = loaded.configuration
         try Self.checkPlainText(sockets, configuration)
-        let state = try GatewayState(configuration, logger: logger)
+        let state = try GatewayState(configuration, member: member, logger: logger)
         let pinned = StartupPinned(configuration)
         let parts = try GatewayParts(configuration, pinned, state: state, logger: logger)
         self.logger = logger
@@ -107,8 +108,8 @@ package final class Gateway: Sendable {
             }
         }
         state.tokens?.port.set(Int(port))
-        member = FleetMember(state, server, port: Int(port), connections: { pool.census.total }, logger: logger)
-        if let member, let link = state.link {
+        self.member = FleetMember(state, server, port: Int(port), connections: { pool.census.total }, logger: logger)
+        if let member = self.member, let link = state.link {
             try link.listen(by: server, edge: parts.edge, sockets: sockets, as: member)
         }
         ownsInternalFile = sockets.internalListener.map { $0.ownedPath != nil } ?? true

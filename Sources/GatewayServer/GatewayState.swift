@@ -36,7 +36,8 @@ struct GatewayState: Sendable {
     /// `MESSAGES_PER_SECOND_PER_IP`
     let messages: AddressPaces
 
-    init(_ configuration: GatewayConfiguration, logger: Logger) throws(GatewayError) {
+    /// - Parameter member: the fleet's id of the process that this one replaces.
+    init(_ configuration: GatewayConfiguration, member: String? = nil, logger: Logger) throws(GatewayError) {
         registry = MetricRegistry(MetricName.families)
         let metrics = GatewayMetrics(factory: registry)
         self.metrics = metrics
@@ -61,7 +62,7 @@ struct GatewayState: Sendable {
         endpoints = EndpointLimits(
             challengesPerMinute: limits.challengesPerMinute, registrationsPerMinute: limits.registrationsPerMinute,
             tokensPerMinute: limits.tokensPerMinute, maximumEntries: limits.maximumLimiterEntries)
-        let store = try Self.openStore(configuration, StoreObserver(metrics), logger)
+        let store = try Self.openStore(configuration, StoreObserver(metrics), member: member, logger)
         self.store = store
         challenges = Challenges(
             epoch: .now, timeToLive: .seconds(limits.challengeLifetimeSeconds),
@@ -116,9 +117,11 @@ struct GatewayState: Sendable {
     }
 
     private static func openStore(
-        _ configuration: GatewayConfiguration, _ observer: StoreObserver, _ logger: Logger
+        _ configuration: GatewayConfiguration, _ observer: StoreObserver, member: String?, _ logger: Logger
     ) throws(GatewayError) -> GatewayStore? {
-        if let database = configuration.fleetStore { return .fleet(try FleetStore(database, observer, logger: logger)) }
+        if let database = configuration.fleetStore {
+            return .fleet(try FleetStore(database, observer, member: member, logger: logger))
+        }
         guard configuration.appAttest != nil else { return nil }
         let reactors = configuration.process.reactorThreads ?? Cores.count
         return .file(try openFile(configuration.keyStore, reactors: reactors, observer))

@@ -40,7 +40,7 @@ struct ServeCommand: AsyncParsableCommand {
         do throws(GatewayError) {
             let gateway = try Gateway(
                 loaded, from: Console.source(settings), sockets: sockets,
-                logger: loaded.configuration.makeLogger())
+                member: takeover?.member, logger: loaded.configuration.makeLogger())
             await Console.exitingOnError {
                 try takeover?.complete(gateway)
                 try await gateway.runUntilSignalled()

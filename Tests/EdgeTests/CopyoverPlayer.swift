@@ -143,6 +143,14 @@ actor CopyoverPlayer {
 }
 
 extension CopyoverPlayer {
+    /// Loses its connection and resumes the session, wherever it is.
+    func vanish() async throws {
+        isOpen = false
+        await socket.connection.reset()
+        while try await !resume() {}
+        isOpen = true
+    }
+
     /// - Returns: false if the gateway says that it can't be done at this moment; everything else that isn't the session is an error.
     private func resume() async throws -> Bool {
         guard let subprotocol = dialect.subprotocol else { return try await resumeByMessage() }

@@ -1,5 +1,7 @@
 import EdgeTestKit
 import Foundation
+import PostgreSQL
+import PostgreSQLTestKit
 import Testing
 
 extension EdgeTests {
@@ -96,7 +98,116 @@ extension EdgeTests {
             }
             withExtendedLifetime(successor) {}
         }
+
+        // MARK: Sessions
+
+        /// Each resume must succeed, but for an answer that says to come again: see ``CopyoverPlayer``.
+        @Test func `no session is lost to any gateway while its own is upgraded again and again`() async throws {
+            let pair = try await start()
+            let (count, rounds) = (9, 4)
+            var pairs: [(player: CopyoverPlayer, target: CopyoverTarget)] = []
+            for index in 0..<count {
+                let player = try await CopyoverPlayer(
+                    CopyoverPlayer.Dialect.allCases[index % 3], at: pair.edge(0), returningTo: pair.edge(1))
+                let target = try await CopyoverTarget(
+                    pair.fleet.target.connection(index), isCompressed: index.isMultiple(of: 2))
+                pairs.append((player, target))
+            }
+            let isOver = Awaited(false)
+            let plays = pairs.map { player, target in
+                Task { () -> String in
+                    var (sent, number) = ("", 0)
+                    while !isOver.current {
+                        number += 1
+                        try await target.send("<\(number)>")
+                        sent += "<\(number)>"
+                        try await player.read(atLeast: sent.utf8.count)
+                        try await player.vanish()
+                    }
+                    return sent
+                }
+            }
+            var successors: [Successor] = []
+            for _ in 0..<rounds { successors.append(try await Successor.start(replacing: pair.gateways[0])) }
+            isOver.update { $0 = true }
+            for (index, play) in plays.enumerated() {
+                let sent = try await play.value
+                #expect(await String(decoding: pairs[index].player.received, as: UTF8.self) == sent, "player \(index)")
+            }
+            for (player, target) in pairs {
+                await player.say("end")
+                _ = try await target.connection.receive(upTo: "end\r\n")
+            }
+        }
+
+        @Test func `rows of sessions that go stay true, others get another name`() async throws {
+            let pair = try await start()
+            let (mover, stayer) = (
+                try await pair.fleet.apple.enrolledDevice(at: pair.gateways[0]),
+                try await pair.fleet.apple.enrolledDevice(at: pair.gateways[0])
+            )
+            let moving = try await pair.gateways[0].open(mover.handshake(at: pair.gateways[0]))
+            _ = try await TypedSession.connect(moving)
+            var staying: [TestWebSocket] = []
+            for device in [mover, stayer] {
+                let handshake = try await device.handshake(at: pair.gateways[0]).offering("telnet")
+                staying.append(try await pair.gateways[0].open(handshake))
+            }
+            try await pair.fleet.eventuallyCounts(3)
+            let id = try pair.fleet.text("SELECT gateway FROM portcullis.session")
+            #expect(try pair.fleet.holdings(of: id) == "3 of 2")
+            let reading = Task { try await moving.closedByServer(within: .seconds(60)) }
+            let successor = try await Successor.start(replacing: pair.gateways[0])
+            _ = try await reading.value
+            try await pair.gateways[0].eventually("each process notes its own sessions") {
+                try pair.fleet.holdings(of: id) == "1 of 1" && pair.fleet.holdings(beside: id) == "2 of 2"
+            }
+            #expect(try pair.fleet.text("SELECT gateway FROM portcullis.session") == id)
+            for socket in staying { try await socket.close(1000) }
+            try await pair.gateways[0].child.output.wait(for: "the old process' end") { $0.ending }
+            #expect(try pair.fleet.text("SELECT gateway FROM portcullis.session") == id)
+            #expect(try pair.fleet.holdings(of: id) == "1 of 1")
+            #expect(try pair.fleet.text("SELECT count(*)::text FROM portcullis.gateway WHERE id = '\(id)'") == "1")
+            withExtendedLifetime(successor) {}
+        }
+
+        /// It has said nothing yet, so it isn't sent away.
+        @Test func `a client that asks the old process for a session that has gone is sent away`() async throws {
+            let pair = try await start {
+                $0.setting("DIALECT_WAIT_MS", 60_000).setting("COPYOVER_SETTLE_MS", 500)
+            }
+            let silent = try await pair.gateways[0].open()
+            let first = try await pair.gateways[0].open()
+            let session = try await TypedSession.connect(first)
+            let reading = Task { try await first.closedByServer(within: .seconds(60)) }
+            let successor = try await Successor.start(replacing: pair.gateways[0])
+            _ = try await reading.value
+            try await silent.send(text: session.message(after: 0))
+            #expect(try await silent.closedByServer().code == 1012)
+            let again = try await pair.gateways[0].open()
+            try await again.send(text: session.message(after: 0))
+            _ = try await again.nextTyped("resumed")
+            withExtendedLifetime(successor) {}
+        }
     }
+}
+
+extension FleetBench {
+    fileprivate func text(_ query: String) throws -> String {
+        try server.session(database: database).run(query, []).only().text(0)
+    }
+
+    /// Sessions and clients.
+    fileprivate func holdings(of gateway: String) throws -> String {
+        try text(Self.holdings + "gateway = '\(gateway)'")
+    }
+
+    fileprivate func holdings(beside gateway: String) throws -> String {
+        try text(Self.holdings + "gateway <> '\(gateway)'")
+    }
+
+    private static let holdings =
+        "SELECT coalesce(sum(sessions), 0)::text || ' of ' || count(*) FROM portcullis.holding WHERE "
 }
 
 /// The sockets on which a process listens, by their numbers in the kernel: they stay the same when another process gets them.

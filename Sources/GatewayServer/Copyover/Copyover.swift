@@ -89,6 +89,7 @@ struct Copyover {
     /// - Returns: the new process' version.
     private func prepare(_ channel: HandoverChannel) throws -> String {
         try channel.send(.greeting(format: HandoverRecord.format, version: Gateway.version))
+        if let store = gateway.state.store?.fleet { try channel.send(.member(id: store.member.current)) }
         for use in ListenerUse.allCases {
             for socket in gateway.listeningSockets(for: use) {
                 try channel.send(.listener(use, ownsFile: gateway.ownsFile(of: use)), sockets: [socket])
@@ -119,6 +120,7 @@ struct Copyover {
             settle { server.registrationCount == 0 }
             guard server.registrationCount == 0 else { throw HandoverFailure("registrations wait for the disk") }
             sendSessionsAway()
+            holdFleet()
             frozen = try freeze()
             try send(frozen, channel)
         } catch {
@@ -167,6 +169,13 @@ struct Copyover {
         server.dropSentAway()
     }
 
+    /// What the fleet's store has yet to be told of this process is told, and then nothing more.
+    private func holdFleet() {
+        let (sessions, holdings) = (gateway.state.link?.sessions, gateway.state.holdings)
+        holdings?.hold(true)
+        settle { sessions?.isSettled != false && holdings?.isBusy != true }
+    }
+
     /// A target's compressed stream may be inside a block: it is read on for a while. Clients of such sessions were sent away already, and the
     /// new process wouldn't know them.
     ///
@@ -192,6 +201,7 @@ struct Copyover {
         for first in stride(from: 0, to: tickets.count, by: Self.ticketsPerRecord) {
             try channel.send(.tickets(Array(tickets[first...].prefix(Self.ticketsPerRecord))))
         }
+        for rows in gateway.carriedRows(but: frozen) { try channel.send(.rows(rows)) }
         for session in frozen { try channel.send(.session(session.bytes), sockets: [session.target]) }
         try channel.send(.complete(sessions: frozen.count))
         switch try channel.next().record {
@@ -228,6 +238,7 @@ struct Copyover {
 
     private func takeBack(_ frozen: [FrozenSession]) {
         server.thaw(frozen)
+        gateway.state.holdings?.hold(false)
         server.setHandingOver(false)
         gateway.pool.setLeaving(false)
         gateway.setAccepting(true)
@@ -238,7 +249,9 @@ struct Copyover {
     private func conclude(_ frozen: [FrozenSession], _ process: NewProcess, _ version: String) -> UpgradeReport {
         // While this process still is the one that the manager listens to.
         gateway.manager.tellReplaced(by: process.id)
+        gateway.member?.handedOver()
         server.release(frozen)
+        gateway.state.holdings?.beginAnew()
         gateway.pool.stopListening()
         server.stopListeningInternally(keepsFile: true)
         gateway.control?.close(keepsFile: true)

@@ -6,10 +6,11 @@ import StateCoding
 ///
 /// ```
 /// old                                         new
-///  │── greeting, listener…, prepare ──────────▶│  reads its settings, opens the store, makes all that can fail
+///  │── greeting, member, listener…, prepare ──▶│  reads its settings, opens the store, makes all that can fail
 ///  │◀────────────────────────── ready ─────────│
 ///  │  (accepts no more, sends clients away, freezes)
-///  │── gateway, tickets…, session…, complete ─▶│  makes the sessions, which don't run yet
+///  │── gateway, tickets…, rows…, session…, ───▶│  makes the sessions, which don't run yet
+///  │   complete                                │
 ///  │◀────────────────────────── staged ────────│
 ///  │── commit ────────────────────────────────▶│
 ///  │◀────────────────────────── serving ───────│  (the sessions run, connections are accepted)
@@ -25,6 +26,8 @@ enum HandoverRecord: Codable, Sendable {
 
     // From the old process.
     case greeting(format: Int, version: String)
+    /// The id of the gateway in its fleet, if it has one.
+    case member(id: String)
     /// With one socket.
     ///
     /// - Parameter ownsFile: the gateway removes the file of a Unix socket at its end.
@@ -32,6 +35,7 @@ enum HandoverRecord: Codable, Sendable {
     case prepare
     case gateway(CarriedGateway)
     case tickets([CarriedTicket])
+    case rows(CarriedRows)
     /// With one socket, its target's.
     case session([UInt8])
     case complete(sessions: Int)
@@ -52,6 +56,16 @@ struct CarriedGateway: Codable, Sendable {
     var challenges: CarriedChallenges
     /// Nil without a store.
     var tokens: CarriedTokenState?
+}
+
+/// What the fleet's store has under the id of the gateway, beside what belongs to sessions that go. The new process makes it true.
+struct CarriedRows: Codable, Sendable {
+    static let maximum = 1_000
+
+    /// Ids of sessions that stay: no other gateway finds them from now on.
+    var sessions: [String] = []
+    /// Marks of clients that have sessions.
+    var holders: [[UInt8]] = []
 }
 
 extension HandoverChannel {

@@ -1,5 +1,6 @@
 import Admission
 import Glibc
+import KeyStore
 import Logging
 import Reactors
 import Relay
@@ -10,6 +11,8 @@ package final class Takeover: Sendable {
     private let channel: HandoverChannel
     /// The listening sockets of the other gateway.
     package let sockets: InheritedSockets
+    /// The id of the other gateway in its fleet.
+    package let member: String?
 
     /// - Returns: nil in a process that replaces none.
     /// - Throws: words for the operator. The other process goes on serving.
@@ -42,15 +45,21 @@ package final class Takeover: Sendable {
         }
         var sockets = InheritedSockets()
         sockets.accepts = false
+        var member: String?
         while true {
             let (record, found) = try channel.next()
             if case .prepare = record { break }
+            if case .member(let id) = record {
+                member = id
+                continue
+            }
             guard case .listener(let use, let ownsFile) = record, let descriptor = found.first, found.count == 1 else {
                 throw HandoverFailure("the other gateway sent no listening socket")
             }
             try sockets.add(descriptor, for: use, ownsFile: ownsFile)
         }
         self.sockets = sockets
+        self.member = member
     }
 
     /// The other gateway goes on serving.
@@ -60,7 +69,7 @@ package final class Takeover: Sendable {
     package func complete(_ gateway: Gateway) throws {
         do {
             try channel.send(.ready(format: HandoverRecord.format, version: Gateway.version))
-            let count = try receive(into: gateway)
+            let (count, rows) = try receive(into: gateway)
             try channel.send(.staged)
             guard case .commit = try channel.next().record else {
                 throw HandoverFailure("the other gateway took its sessions back")
@@ -68,6 +77,7 @@ package final class Takeover: Sendable {
             // From here on this process alone has the sessions, whether the other one hears of it or not.
             try? channel.send(.serving)
             gateway.server.beginRestored()
+            gateway.inherit(rows)
             gateway.setAccepting(true)
             gateway.logger.notice("took over from another process", metadata: ["count": "\(count)"])
             gateway.predecessor.withLock { $0 = channel }
@@ -81,15 +91,18 @@ package final class Takeover: Sendable {
         }
     }
 
-    /// - Returns: how many sessions.
-    private func receive(into gateway: Gateway) throws -> Int {
-        var count = 0
+    /// - Returns: how many sessions there are, and what the fleet's store has beside them.
+    private func receive(into gateway: Gateway) throws -> (sessions: Int, rows: CarriedRows) {
+        var (count, rows) = (0, CarriedRows())
         // The other gateway waits for requests and clients first, as long as its own settings allow.
         var (record, sockets) = try channel.next(within: Self.firstMilliseconds)
         while true {
             switch record {
             case .gateway(let state): try gateway.restore(state)
             case .tickets(let tickets): try gateway.restore(tickets)
+            case .rows(let more):
+                rows.sessions += more.sessions
+                rows.holders += more.holders
             case .session(let bytes):
                 guard let target = sockets.first, sockets.count == 1 else {
                     throw HandoverFailure("a session came without its target's socket")
@@ -98,7 +111,7 @@ package final class Takeover: Sendable {
                 count += 1
             case .complete(let sessions):
                 guard sessions == count else { throw HandoverFailure("\(count) sessions came in place of \(sessions)") }
-                return count
+                return (count, rows)
             default: throw HandoverFailure("the other gateway took its sessions back")
             }
             (record, sockets) = try channel.next()
@@ -117,6 +130,21 @@ extension Gateway {
     func restore(_ carried: CarriedGateway) throws {
         try state.challenges.restore(carried.challenges)
         if let tokens = carried.tokens { try state.tokens?.restore(tokens) }
+    }
+
+    /// In a fleet: what its store has under this gateway's id.
+    func carriedRows(but frozen: [FrozenSession]) -> [CarriedRows] {
+        let (sessions, holders) = (server.announcedSessions(but: frozen), state.holdings?.noted.map(\.bytes) ?? [])
+        return stride(from: 0, to: max(sessions.count, holders.count), by: CarriedRows.maximum).map { first in
+            CarriedRows(
+                sessions: Array(sessions.dropFirst(first).prefix(CarriedRows.maximum)),
+                holders: Array(holders.dropFirst(first).prefix(CarriedRows.maximum)))
+        }
+    }
+
+    func inherit(_ rows: CarriedRows) {
+        for id in rows.sessions { state.link?.sessions.ended(id) }
+        state.holdings?.inherit(rows.holders.compactMap { HolderMark(bytes: $0) })
     }
 
     var carriedTickets: [CarriedTicket] { state.tickets.carried(by: server.carrier) }

@@ -26,7 +26,7 @@ final class FleetHoldings: FleetSessionCounts {
     static let maximumQuestions = 256
 
     private let store: any SharedHoldings
-    private let gateway: String
+    private let member: FleetMemberID
     private let incarnation: @Sendable () -> StoreIncarnation
     private let logger: Logger
     private let alarm = Alarm()
@@ -39,22 +39,29 @@ final class FleetHoldings: FleetSessionCounts {
         var waiting: [Identity: [Excess]] = [:]
         /// Clients of which the store may have a row of this gateway.
         var written: [HolderMark: Identity] = [:]
+        /// Clients of which the process before may have left a row.
+        var inherited: Set<HolderMark> = []
+        /// An upgrade is under way: what changes now is written behind it.
+        var isHeld = false
+        var isBusy = false
         var isFailing = false
         var questions = 0
     }
 
     /// - Parameters:
-    ///   - gateway: this one's id.
+    ///   - member: this one's id.
     ///   - incarnation: the store's.
     init(
-        _ store: any SharedHoldings, gateway: String, incarnation: @escaping @Sendable () -> StoreIncarnation,
+        _ store: any SharedHoldings, member: FleetMemberID, incarnation: @escaping @Sendable () -> StoreIncarnation,
         logger: Logger
     ) {
         self.store = store
-        self.gateway = gateway
+        self.member = member
         self.incarnation = incarnation
         self.logger = logger
     }
+
+    private var gateway: String { member.current }
 
     /// Whose sessions are counted; once, before the first session.
     func attach(_ directory: SessionDirectory) { state.withLock { $0.directory = directory } }
@@ -102,14 +109,24 @@ final class FleetHoldings: FleetSessionCounts {
                 known = incarnation()
                 noteAllAgain()
             }
+            guard beginTurn() else { continue }
             do throws(KeyRegistryError) {
                 try await writeAll()
+                try await forgetStrays()
                 try await evict()
-                state.withLock { $0.isFailing = false }
+                state.withLock { ($0.isFailing, $0.isBusy) = (false, false) }
             } catch {
+                state.withLock { $0.isBusy = false }
                 note(error)
                 try? await Task.sleep(for: Self.interval)
             }
+        }
+    }
+
+    private func beginTurn() -> Bool {
+        state.withLock { state in
+            if !state.isHeld { state.isBusy = true }
+            return state.isBusy
         }
     }
 
@@ -168,6 +185,19 @@ final class FleetHoldings: FleetSessionCounts {
         }
     }
 
+    /// They have no session here, unless one has just begun: then it is written next.
+    private func forgetStrays() async throws(KeyRegistryError) {
+        while true {
+            let strays = state.withLock { state in
+                state.inherited.subtract(state.written.keys)
+                return Array(state.inherited.prefix(Self.maximumBatch))
+            }
+            guard !strays.isEmpty else { return }
+            try await store.note(strays.map { Holding($0, sessions: 0, detached: 0) }, of: gateway)
+            state.withLock { $0.inherited.subtract(strays) }
+        }
+    }
+
     /// Nil: there is nothing to write.
     private func countToWrite(
         of owner: Identity, _ mark: HolderMark, _ directory: SessionDirectory
@@ -203,9 +233,35 @@ final class FleetHoldings: FleetSessionCounts {
     }
 }
 
+// MARK: An upgrade
+
 extension FleetHoldings {
+    /// In the process that is replaced: until it is taken back or ``beginAnew()`` nothing is written, and no session is ended for another gateway. A turn that is under way ends
+    /// first: see ``isBusy``.
+    func hold(_ isHeld: Bool) {
+        state.withLock { $0.isHeld = isHeld }
+        alarm.ring()
+    }
+
+    var isBusy: Bool { state.withLock { $0.isBusy } }
+
+    /// Clients of which the store may have a row of this gateway.
+    var noted: [HolderMark] { state.withLock { Array($0.written.keys) + $0.inherited } }
+
+    /// The rows are the other process' from now on. What is left here is noted under this one's new id.
+    func beginAnew() {
+        state.withLock { state in
+            for owner in state.written.values where state.waiting[owner] == nil { state.waiting[owner] = [] }
+            (state.written, state.inherited) = ([:], [])
+        }
+        hold(false)
+    }
+
+    /// In the process that replaces another, before `run`.
+    func inherit(_ noted: [HolderMark]) { state.withLock { $0.inherited.formUnion(noted) } }
+
     convenience init(of fleet: FleetStore, _ logger: Logger) {
         self.init(
-            fleet.registry, gateway: fleet.memberID, incarnation: { fleet.fleet.identity.incarnation }, logger: logger)
+            fleet.registry, member: fleet.member, incarnation: { fleet.fleet.identity.incarnation }, logger: logger)
     }
 }

@@ -17,7 +17,8 @@ final class FleetMember: Sendable {
     private static let leaveMilliseconds = 1_000
 
     private let store: FleetStore
-    private let membership: PostgreSQLKeyRegistry.Membership
+    /// For the operator.
+    private let name: String
     private let joined = MonotonicTime.now
     private let logger: Logger
     private let report: @Sendable () -> GatewayMember.Report
@@ -33,6 +34,7 @@ final class FleetMember: Sendable {
         /// Of the store, at the last successful beat.
         var incarnation: StoreIncarnation?
         var isLeaving = false
+        var isReplaced = false
         var isFailing = false
         var address: String?
         /// The last successful beat.
@@ -58,11 +60,19 @@ final class FleetMember: Sendable {
         self.mayBeForgotten = mayBeForgotten
         self.logger = logger
         self.report = report
-        membership = .init(id: store.memberID, name: name, version: Gateway.version)
+        self.name = name
+    }
+
+    private var membership: PostgreSQLKeyRegistry.Membership { state.withLock { self.membership(in: $0) } }
+
+    /// One name for two rows would be read as a gateway that has started anew.
+    private func membership(in state: State) -> PostgreSQLKeyRegistry.Membership {
+        .init(
+            id: store.member.current, name: state.isReplaced ? name + " (replaced)" : name, version: Gateway.version)
     }
 
     /// Of this process, among the fleet's gateways.
-    var id: String { membership.id }
+    var id: String { store.member.current }
 
     // MARK: What the others are
 
@@ -86,6 +96,15 @@ final class FleetMember: Sendable {
         alarm.ring()
     }
 
+    /// Another process has this one's id and address. What is left here is told under a new id, until it ends.
+    func handedOver() {
+        state.withLock { state in
+            store.member.renew()
+            (state.isReplaced, state.isLeaving, state.address) = (true, true, nil)
+        }
+        alarm.ring()
+    }
+
     /// Until it is cancelled.
     func run() async {
         while !Task.isCancelled {
@@ -96,10 +115,11 @@ final class FleetMember: Sendable {
 
     private func beat() async {
         var report = report()
-        let incarnation = state.withLock { state in
+        // In one step: nothing that concerns the new id is told under the former one.
+        let (membership, incarnation) = state.withLock { state in
             report.address = state.address
             if state.isLeaving { report.state = .leaving }
-            return state.incarnation
+            return (self.membership(in: state), state.incarnation)
         }
         report.announced = incarnation.flatMap { sessions?.areAnnounced(in: $0) ?? true ? $0 : nil }
         let uptime = Int64(clamping: (MonotonicTime.now.nanoseconds - joined.nanoseconds) / 1_000_000)

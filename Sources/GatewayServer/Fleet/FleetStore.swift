@@ -15,12 +15,10 @@ final class FleetStore: Sendable {
     /// Signatures that wait for a thread at most.
     private static let maximumComputations = 256
 
-    private static let memberIDBytes = 16
-
     /// For the operator.
     let name: String
     /// Of this process, among the fleet's gateways.
-    let memberID = Hexadecimal.encode(RandomBytes.make(memberIDBytes))
+    let member: FleetMemberID
     let registry: PostgreSQLKeyRegistry
     let fleet: Fleet
     let grants: GrantStandings
@@ -33,7 +31,12 @@ final class FleetStore: Sendable {
     private let logger: Logger
 
     /// Returns when the database has answered, or throws.
-    init(_ configuration: FleetStoreConfiguration, _ observer: StoreObserver, logger: Logger) throws(GatewayError) {
+    ///
+    /// - Parameter member: the id of the process that this one replaces.
+    init(
+        _ configuration: FleetStoreConfiguration, _ observer: StoreObserver, member: String? = nil, logger: Logger
+    ) throws(GatewayError) {
+        self.member = FleetMemberID(member)
         name = "\(configuration)"
         self.logger = logger
         let alarm = Alarm()

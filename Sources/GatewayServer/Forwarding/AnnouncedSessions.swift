@@ -17,6 +17,9 @@ struct AnnouncedSessions {
 
     var count: Int { pending.count }
 
+    /// The store has all changes.
+    var isSettled: Bool { !isWriting && pending.count == 0 }
+
     mutating func began(_ mark: SessionMark, _ whenFound: (@Sendable () -> Void)?) {
         guard !isOver else { return }
         pending.began(mark)
@@ -43,7 +46,7 @@ struct AnnouncedSessions {
 
     /// What was left out is announced by the next complete announcement.
     private mutating func noteIfDone() {
-        if pending.count == 0, !isWriting, pending.leftOut == 0 { reached = aim }
+        if isSettled, pending.leftOut == 0 { reached = aim }
     }
 
     /// Another process announces the sessions if this is over.

@@ -21,7 +21,7 @@ final class FleetLink: Sendable {
         guard let listener, let store else { return nil }
         self.listener = listener
         first = try FleetForwarding(listener)
-        sessions = FleetSessions(store.registry, gateway: store.memberID, members: standings, logger: logger)
+        sessions = FleetSessions(store.registry, member: store.member, members: standings, logger: logger)
         forwarding = first.makeForwarding(sessions)
     }
 

@@ -23,20 +23,26 @@ package final class FleetSessions: SessionAnnouncer, SessionWhereabouts {
     package static let retrySeconds = 1
 
     private let store: any SharedSessionDirectory
-    private let gateway: String
+    private let member: FleetMemberID
     private let members: any FleetMembers
     private let logger: Logger
     private let state = Mutex(AnnouncedSessions())
 
     /// - Parameter gateway: this one's id.
-    package init(
+    package convenience init(
         _ store: any SharedSessionDirectory, gateway: String, members: any FleetMembers, logger: Logger
     ) {
+        self.init(store, member: FleetMemberID(gateway), members: members, logger: logger)
+    }
+
+    init(_ store: any SharedSessionDirectory, member: FleetMemberID, members: any FleetMembers, logger: Logger) {
         self.store = store
-        self.gateway = gateway
+        self.member = member
         self.members = members
         self.logger = logger
     }
+
+    private var gateway: String { member.current }
 
     private static func mark(_ id: String) -> SessionMark? {
         SessionMark(bytes: Array(SHA256.hash(data: Array(id.utf8))))
@@ -74,6 +80,9 @@ package final class FleetSessions: SessionAnnouncer, SessionWhereabouts {
     package func isComplete(in incarnation: StoreIncarnation) -> Bool {
         state.withLock { $0.isComplete(in: incarnation, at: .now) }
     }
+
+    /// Whether the store has all changes.
+    var isSettled: Bool { state.withLock { $0.isSettled } }
 
     /// Changes that aren't written yet.
     package var pendingCount: Int { state.withLock { $0.count } }

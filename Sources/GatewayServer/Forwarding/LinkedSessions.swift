@@ -30,7 +30,10 @@ struct LinkedSessions: MemberSessions {
 
     /// Clients are told at once. The rows stay until the store has forgotten the gateway, by `FleetStore.forgetExpired`: who asks for one of these sessions then learns
     /// whose it was.
-    func gone(_ id: String) { server.gatewayDied(id) }
+    func gone(_ id: String) {
+        // Where this process was, its successor is, and says itself how it is.
+        if !store.member.isFormer(id) { server.gatewayDied(id) }
+    }
 
     func left(_ id: String) async { try? await store.registry.forgetSessions(of: id) }
 

@@ -63,6 +63,11 @@ extension RelayServer {
     /// Sessions of this process.
     package var sessionsHere: Int { onReactors { table, _ in table.count }.reduce(0, +) }
 
+    /// The ids of sessions that the fleet knows to be here and that don't go: nobody finds them behind the other process' name.
+    package func announcedSessions(but frozen: [FrozenSession]) -> [String] {
+        settings.withLock { $0.directory }.announced(but: Set(frozen.map(\.lease)))
+    }
+
     /// They go on here, as if nothing had happened.
     package func thaw(_ frozen: [FrozenSession]) {
         for frozen in frozen { frozen.session.loop.submit { frozen.session.value.thaw() } }

@@ -85,7 +85,7 @@ extension Session {
         }
         timer.cancel()
         sessions.remove(self)
-        return FrozenSession(bytes: bytes, target: descriptor, session: LoopBound(self, to: loop))
+        return FrozenSession(bytes: bytes, target: descriptor, lease: lease, session: LoopBound(self, to: loop))
     }
 
     /// Goes on where it was frozen.
@@ -120,5 +120,6 @@ package struct FrozenSession: Sendable {
     package let bytes: [UInt8]
     /// Stays the session's own until it is handed over: the other process gets a copy.
     package let target: Int32
+    let lease: SessionDirectory.Lease
     let session: LoopBound<Session>
 }

@@ -32,6 +32,11 @@ extension ClientLink {
     }
 
     private func ask(for request: ResumeRequest, triesLeft: Int, _ session: Session) {
+        // It may be on its way to another process, or be there. The client finds it when it comes back.
+        guard !session.settings.drain.isHandingOver else {
+            fail(.unavailable, session)
+            return session.close(.gatewayUpgrading)
+        }
         let directory = session.settings.directory
         switch directory.claim(request, by: client, at: loop.now) {
         case .unknown: if !seekElsewhere(request, session) { fail(.expired, session) }

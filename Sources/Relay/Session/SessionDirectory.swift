@@ -90,6 +90,11 @@ package final class SessionDirectory: Sendable {
         }
     }
 
+    /// The ids of announced sessions that stay when these go to another process.
+    func announced(but going: Set<Lease>) -> [String] {
+        announced.withLock { $0.ids.filter { !going.contains($0.key) }.map(\.value) }
+    }
+
     /// Another process has the sessions now, and announces them itself.
     package func stopAnnouncing() {
         announced.withLock { $0.isOver = true }
