@@ -20,8 +20,6 @@ extension PostgreSQLSchema.Migration {
             length interval := pause * interval '1 millisecond';
         BEGIN
             PERFORM set_config('synchronous_commit', 'off', true);
-            PERFORM 1 FROM portcullis.upkeep u WHERE u.began BETWEEN present - length AND present + length;
-            IF FOUND THEN RETURN false; END IF;
             -- Whoever asks at the same moment finds the row locked, or no longer due.
             PERFORM 1 FROM portcullis.upkeep u WHERE u.began NOT BETWEEN present - length AND present + length
             FOR UPDATE SKIP LOCKED;
@@ -29,6 +27,8 @@ extension PostgreSQLSchema.Migration {
                 UPDATE portcullis.upkeep SET began = present;
                 RETURN true;
             END IF;
+            PERFORM 1 FROM portcullis.upkeep;
+            IF FOUND THEN RETURN false; END IF;
             INSERT INTO portcullis.upkeep (began) VALUES (present) ON CONFLICT DO NOTHING;
             RETURN FOUND;
         END $$;

@@ -43,6 +43,18 @@ struct PostgreSQLUpkeepTests {
         #expect(try await elected() == 1)
     }
 
+    @Test func `keeps nobody waiting who isn't told to do it`() async throws {
+        #expect(try await gateways[0].beginUpkeep(pause: Self.hour))
+        let session = try database.session()
+        try session.run("UPDATE portcullis.upkeep SET began = '-infinity'")
+        try session.run("BEGIN")
+        #expect(try session.run("SELECT portcullis.begin_upkeep(3600000)", []).only().boolean(0))
+        // It is still due for whoever doesn't see the lock.
+        #expect(try await !gateways[1].beginUpkeep(pause: Self.hour))
+        try session.run("COMMIT")
+        #expect(try await !gateways[1].beginUpkeep(pause: Self.hour))
+    }
+
     @Test func `forgets what very many clients had at gateways that aren't members any more`() async throws {
         let member = PostgreSQLKeyRegistry.Membership(id: "g1", name: "g1:6200", version: "1")
         _ = try await gateways[0].beat(member, uptime: 0, .init())
