@@ -60,17 +60,14 @@ extension EdgeTests {
 
 /// As long as `PORTCULLIS_FAULT_SECONDS` says, on a machine with nothing else to do; `PORTCULLIS_FAULT_SEED` repeats a schedule.
 @Suite(
-    .enabled(if: RandomScheduleTests.seconds != nil, "PORTCULLIS_FAULT_SECONDS isn't set"), .timeLimit(.minutes(120)))
+    .enabled(if: FaultSettings.seconds != nil, "PORTCULLIS_FAULT_SECONDS isn't set"), .timeLimit(.minutes(120)))
 struct RandomScheduleTests {
-    private static let environment = ProcessInfo.processInfo.environment
-    static let seconds = environment["PORTCULLIS_FAULT_SECONDS"].flatMap { Int($0) }
-
     @Test func `a fleet survives faults in any order`() async throws {
-        let seed = Self.environment["PORTCULLIS_FAULT_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...999_999)
+        let seed = FaultSettings.seed ?? UInt64.random(in: 0...999_999)
         print("PORTCULLIS_FAULT_SEED=\(seed)")
         var generator = SeededGenerator(seed: seed)
         let schedule = try await FaultSchedule(gateways: 4, players: 12, within: .seconds(8))
-        let end = ContinuousClock.now + .seconds(Self.seconds ?? 0)
+        let end = ContinuousClock.now + .seconds(FaultSettings.seconds ?? 0)
         var count = 0
         while ContinuousClock.now < end {
             let fault = FleetFault.random(gateways: 4, using: &generator)
@@ -81,4 +78,10 @@ struct RandomScheduleTests {
         let (resumed, expired) = await schedule.counts
         print("\(count) faults: \(resumed) sessions resumed, \(expired) lost with their gateways")
     }
+}
+
+enum FaultSettings {
+    private static let environment = ProcessInfo.processInfo.environment
+    static let seconds = environment["PORTCULLIS_FAULT_SECONDS"].flatMap { Int($0) }
+    static let seed = environment["PORTCULLIS_FAULT_SEED"].flatMap { UInt64($0) }
 }
