@@ -31,6 +31,9 @@ static inline void portcullis_malloc_trim(void) { malloc_trim(0); }
 
 /// glibc shows it with _GNU_SOURCE alone, which Swift's importer doesn't define.
 #include <spawn.h>
+long syscall(long number, ...);
+#include <sys/syscall.h>
+static inline int portcullis_pidfd_open(int process) { return (int)syscall(SYS_pidfd_open, process, 0); }
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
 static inline int portcullis_spawn_close_from(posix_spawn_file_actions_t *actions, int from) {
     return posix_spawn_file_actions_addclosefrom_np(actions, from);

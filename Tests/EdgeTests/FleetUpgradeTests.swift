@@ -32,12 +32,14 @@ extension EdgeTests {
             }
         }
 
-        /// Two gateways that admit everybody.
-        private func start(_ change: (GatewaySettings) -> GatewaySettings = { $0 }) async throws -> Pair {
+        /// Gateways that admit everybody.
+        private func start(
+            _ count: Int = 2, _ change: (GatewaySettings) -> GatewaySettings = { $0 }
+        ) async throws -> Pair {
             let fleet = try await FleetBench(target: .scripted)
             let files = try FleetCertificates()
             var (gateways, ports): ([GatewayProcess], [Int]) = ([], [])
-            for number in 0..<2 {
+            for number in 0..<count {
                 let port = try FrontProxy.freePort()
                 let settings = try files.listening(fleet.settings, as: "gateway\(number)")
                     .setting("REQUIRE_APP_AUTH", "false").setting("FLEET_PORT", port)
@@ -101,43 +103,63 @@ extension EdgeTests {
 
         // MARK: Sessions
 
+        /// Of gateways, clients and upgrades.
+        private static let measure: (gateways: Int, clients: Int, upgrades: Int) =
+            ProcessInfo.processInfo.environment["PORTCULLIS_FLEET_UPGRADES"].flatMap { Int($0) }.map { (4, 60, $0) }
+            ?? (2, 9, 4)
+
         /// Each resume must succeed, but for an answer that says to come again: see ``CopyoverPlayer``.
         @Test func `no session is lost to any gateway while its own is upgraded again and again`() async throws {
-            let pair = try await start()
-            let (count, rounds) = (9, 4)
-            var pairs: [(player: CopyoverPlayer, target: CopyoverTarget)] = []
-            for index in 0..<count {
-                let player = try await CopyoverPlayer(
-                    CopyoverPlayer.Dialect.allCases[index % 3], at: pair.edge(0), returningTo: pair.edge(1))
-                let target = try await CopyoverTarget(
-                    pair.fleet.target.connection(index), isCompressed: index.isMultiple(of: 2))
-                pairs.append((player, target))
-            }
+            let measure = Self.measure
+            let fleet = try await start(measure.gateways)
+            var plays: [Task<(rounds: Int, isWhole: Bool), any Error>] = []
             let isOver = Awaited(false)
-            let plays = pairs.map { player, target in
-                Task { () -> String in
-                    var (sent, number) = ("", 0)
-                    while !isOver.current {
-                        number += 1
-                        try await target.send("<\(number)>")
-                        sent += "<\(number)>"
-                        try await player.read(atLeast: sent.utf8.count)
-                        try await player.vanish()
-                    }
-                    return sent
-                }
+            for index in 0..<measure.clients {
+                let other = 1 + index % (measure.gateways - 1)
+                let player = try await CopyoverPlayer(
+                    CopyoverPlayer.Dialect.allCases[index % 3], at: fleet.edge(0), returningTo: fleet.edge(other))
+                let target = try await CopyoverTarget(
+                    fleet.fleet.target.connection(index), isCompressed: index.isMultiple(of: 2))
+                plays.append(Task { try await Self.play(player, target, until: isOver) })
             }
             var successors: [Successor] = []
-            for _ in 0..<rounds { successors.append(try await Successor.start(replacing: pair.gateways[0])) }
+            for _ in 0..<measure.upgrades {
+                successors.append(try await Successor.start(replacing: fleet.gateways[0]))
+                #expect(successors.last?.report.contains("\(measure.clients) sessions went to it") == true)
+            }
             isOver.update { $0 = true }
+            var rounds = 0
             for (index, play) in plays.enumerated() {
-                let sent = try await play.value
-                #expect(await String(decoding: pairs[index].player.received, as: UTF8.self) == sent, "player \(index)")
+                let end = try await play.value
+                #expect(end.isWhole, "player \(index)")
+                rounds += end.rounds
             }
-            for (player, target) in pairs {
-                await player.say("end")
-                _ = try await target.connection.receive(upTo: "end\r\n")
+            // A client comes back many times: by itself after each round, and when it is sent away.
+            #expect(rounds >= measure.clients)
+            print("\(measure.clients) clients, \(measure.upgrades) upgrades: \(rounds) resumes besides, none lost")
+        }
+
+        /// A line in each direction, and the session is resumed.
+        private static func play(
+            _ player: CopyoverPlayer, _ target: CopyoverTarget, until isOver: Awaited<Bool>
+        ) async throws -> (rounds: Int, isWhole: Bool) {
+            var (sent, rounds, isWhole) = ("", 0, true)
+            while !isOver.current {
+                rounds += 1
+                let (line, answer) = ("\(rounds)\r\n", "<\(rounds)>")
+                sent += answer
+                await player.say("\(rounds)")
+                let answering = Task {
+                    let heard = try await target.connection.receive(upTo: line)
+                    try await target.send(answer)
+                    return Array(line.utf8) == Array(heard)
+                }
+                try await player.read(atLeast: sent.utf8.count)
+                isWhole = try await answering.value && isWhole
+                try await player.vanish()
             }
+            let received = await player.received
+            return (rounds, isWhole && received == Array(sent.utf8))
         }
 
         @Test func `rows of sessions that go stay true, others get another name`() async throws {

@@ -56,12 +56,9 @@ struct Copyover {
         }
     }
 
-    /// In the audit log, by this process: it knows the outcome whatever becomes of the other one.
+    /// This process knows the outcome whatever becomes of the other one.
     private func record(_ reason: String, _ outcome: AuditEntry.Outcome, _ detail: String) {
-        gateway.state.audit.record(
-            AuditEntry(
-                time: .now(), event: .operation, outcome: outcome, method: "none", reason: reason, detail: detail,
-                requestID: "-", address: "-"))
+        gateway.recordUpgrade(reason, outcome, detail)
     }
 
     private func handOver(to program: String) throws -> UpgradeReport {
@@ -77,6 +74,7 @@ struct Copyover {
         let version: String
         do {
             version = try prepare(channel)
+            gateway.logger.notice("upgrade: the new process is ready", metadata: [LogKeys.version: "\(version)"])
         } catch {
             let failure = "\(HandoverFailure(error))"
             throw HandoverFailure("the new process isn't ready: \(failure); it \(process.end())")
@@ -122,16 +120,19 @@ struct Copyover {
             sendSessionsAway()
             holdFleet()
             frozen = try freeze()
+            gateway.logger.notice("upgrade: sessions rest", metadata: [LogKeys.count: "\(frozen.count)"])
             try send(frozen, channel)
         } catch {
+            let end = process.end()
             takeBack(frozen)
-            throw HandoverFailure("the new process failed: \(HandoverFailure(error)); it \(process.end())")
+            throw HandoverFailure("the new process failed: \(HandoverFailure(error)); it \(end)")
         }
         // A shutdown that begins now waits; one that has begun already goes first.
         return try gateway.handingOver.withLock { _ in
             guard !gateway.state.drain.isDraining else {
+                let end = process.end()
                 takeBack(frozen)
-                throw HandoverFailure("the gateway is stopping; the new process \(process.end())")
+                throw HandoverFailure("the gateway is stopping; the new process \(end)")
             }
             return try handOver(frozen, over: channel, to: process, version)
         }
@@ -204,6 +205,7 @@ struct Copyover {
         for rows in gateway.carriedRows(but: frozen) { try channel.send(.rows(rows)) }
         for session in frozen { try channel.send(.session(session.bytes), sockets: [session.target]) }
         try channel.send(.complete(sessions: frozen.count))
+        gateway.logger.notice("upgrade: all sessions are sent", metadata: [LogKeys.count: "\(frozen.count)"])
         switch try channel.next().record {
         case .staged: return
         case .refused(let reason): throw HandoverFailure(reason)
@@ -236,6 +238,7 @@ struct Copyover {
         return .settled
     }
 
+    /// Only when the new process has ended: if this one were killed right after it had read from a target, that one would go on with the state of before.
     private func takeBack(_ frozen: [FrozenSession]) {
         server.thaw(frozen)
         gateway.state.holdings?.hold(false)
@@ -270,6 +273,14 @@ struct Copyover {
 }
 
 extension Gateway {
+    /// In the audit log.
+    func recordUpgrade(_ reason: String, _ outcome: AuditEntry.Outcome, _ detail: String) {
+        state.audit.record(
+            AuditEntry(
+                time: .now(), event: .operation, outcome: outcome, method: "none", reason: reason, detail: detail,
+                requestID: "-", address: "-"))
+    }
+
     /// Performs upgrades until the task is cancelled or one has succeeded; then this process ends when its last session has.
     func upgradeWhenAsked() async {
         for await (program, reply) in upgrades.requests {

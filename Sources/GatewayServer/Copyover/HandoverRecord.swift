@@ -19,7 +19,8 @@ import StateCoding
 ///  │◀────────────────────────── reload… ───────│  as long as sessions stay in the old gateway
 /// ```
 /// Until `serving` has come, the old gateway can take everything back; the new one has read nothing from any socket then. Until `settled` has
-/// come, the old one can still serve others if the new one dies.
+/// come, the old one can still serve others if the new one dies. It takes sessions back only when the new process has ended; so behind `complete` the new one may go on with them
+/// as soon as it knows that the old process has ended.
 enum HandoverRecord: Codable, Sendable {
     /// The number of the form of all records but this one, `ready` and `refused`. Change it with every change to a type that crosses.
     static let format = 4

@@ -38,6 +38,15 @@ package final class HandoverChannel: Sendable {
         return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
     }
 
+    /// The process that has made the channel (SO_PEERCRED of a socketpair). Nil if this process can't see it.
+    var maker: Int32? {
+        // Its ids of process, user and group: a `ucred`, which Swift's Glibc doesn't show.
+        var credentials: [Int32] = [0, 0, 0]
+        var size = socklen_t(credentials.count * MemoryLayout<Int32>.size)
+        let status = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size)
+        return status == 0 && credentials[0] > 0 ? credentials[0] : nil
+    }
+
     // MARK: Sending
 
     /// - Parameter milliseconds: for the other end to take it.

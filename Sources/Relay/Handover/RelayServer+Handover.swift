@@ -144,6 +144,14 @@ extension RelayServer {
         }
     }
 
+    /// Ends all sessions that were restored. Their targets see the end of their connections.
+    package func dropRestored() {
+        _ = onReactors { table, _ in
+            for (session, _) in table.restored { session.lostOnItsWay() }
+            table.restored = []
+        }
+    }
+
     // MARK: The internal listener
 
     /// Of the internal listener, as `InternalServer` has it; nil: there is none.
