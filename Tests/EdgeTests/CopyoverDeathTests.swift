@@ -38,6 +38,16 @@ extension EdgeTests {
                 }
             }
 
+            func killOld() async throws {
+                edge.gateway.child.signal(SIGKILL)
+                try await waitForEnd()
+            }
+
+            /// Its output goes on: the new process has it too.
+            func waitForEnd() async throws {
+                try await edge.gateway.child.output.wait(for: "the old process' end") { $0.ending }
+            }
+
             func signalSuccessor(_ number: Int32) throws {
                 guard let id = successorID else { throw EdgeTestError("no new process") }
                 kill(id, number)
@@ -72,7 +82,7 @@ extension EdgeTests {
             let stage = try await start(first: "kill -9 $PPID")
             let upgrade = stage.begin()
             _ = try await upgrade.value
-            try await stage.edge.gateway.child.ended()
+            try await stage.waitForEnd()
             try await stage.expectService()
         }
 
@@ -84,7 +94,7 @@ extension EdgeTests {
             let target = try await stage.edge.target.connection()
             let upgrade = stage.begin()
             try await stage.edge.gateway.logLine("the new process is ready", within: .seconds(60))
-            try await stage.edge.gateway.killNow()
+            try await stage.killOld()
             _ = try await upgrade.value
             _ = try await target.receiveToEnd()
             try await stage.edge.gateway.logLine("ended during the upgrade, and its sessions with it")
@@ -106,7 +116,7 @@ extension EdgeTests {
             try stage.signalSuccessor(SIGSTOP)
             let reading = [player, small].map { player in Task { try await player.readPast(closes: 1) } }
             try await stage.edge.gateway.logLine("sessions rest", "count=2", within: .seconds(60))
-            try await stage.edge.gateway.killNow()
+            try await stage.killOld()
             try stage.signalSuccessor(SIGCONT)
             _ = try await upgrade.value
             for index in 0..<2 { _ = try await stage.edge.target.connection(index).receiveToEnd() }
@@ -134,7 +144,7 @@ extension EdgeTests {
             let reading = Task { try await player.readPast(closes: 1) }
             try await stage.edge.gateway.logLine("all sessions are sent", "count=1", within: .seconds(60))
             try await target.send("<2>")
-            try await stage.edge.gateway.killNow()
+            try await stage.killOld()
             try await target.send("<3>")
             try stage.signalSuccessor(SIGCONT)
             _ = try await upgrade.value
