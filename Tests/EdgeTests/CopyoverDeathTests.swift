@@ -71,9 +71,11 @@ extension EdgeTests {
         private func start(
             first command: String = "true", _ change: (GatewaySettings) -> GatewaySettings = { $0 }
         ) async throws -> Stage {
+            // The new process opens what it didn't get.
+            let port = try FrontProxy.freePort()
             let edge = try await Edge.start(.scripted) {
                 change($0.setting("CONTROL_SOCKET_PATH", directory.file("control.sock")))
-                    .setting("COPYOVER_SETTLE_MS", 60_000)
+                    .setting("COPYOVER_SETTLE_MS", 60_000).setting("WS_PORT", port)
             }
             return try Stage(edge, first: command, in: directory)
         }
@@ -100,6 +102,7 @@ extension EdgeTests {
             try await stage.edge.gateway.logLine("ended during the upgrade, and its sessions with it")
             let late = try await session.attempt(at: stage.edge, after: 0)
             #expect(try await late.nextTyped("error")["code"] == "session_expired")
+            await late.connection.reset()
             try await stage.expectService()
         }
 

@@ -112,7 +112,7 @@ extension EdgeTests {
         @Test func `no session is lost to any gateway while its own is upgraded again and again`() async throws {
             let measure = Self.measure
             let fleet = try await start(measure.gateways)
-            var plays: [Task<(rounds: Int, isWhole: Bool), any Error>] = []
+            var pairs: [(player: CopyoverPlayer, target: CopyoverTarget)] = []
             let isOver = Awaited(false)
             for index in 0..<measure.clients {
                 let other = 1 + index % (measure.gateways - 1)
@@ -120,8 +120,9 @@ extension EdgeTests {
                     CopyoverPlayer.Dialect.allCases[index % 3], at: fleet.edge(0), returningTo: fleet.edge(other))
                 let target = try await CopyoverTarget(
                     fleet.fleet.target.connection(index), isCompressed: index.isMultiple(of: 2))
-                plays.append(Task { try await Self.play(player, target, until: isOver) })
+                pairs.append((player, target))
             }
+            let plays = pairs.map { player, target in Task { try await Self.play(player, target, until: isOver) } }
             var successors: [Successor] = []
             for _ in 0..<measure.upgrades {
                 successors.append(try await Successor.start(replacing: fleet.gateways[0]))
