@@ -168,6 +168,8 @@ struct Copyover {
     private func sendSessionsAway() {
         settle { server.sendSessionsAway().isSettled }
         server.dropSentAway()
+        // A connection that is dropped ends in a later turn of its reactor. A session that still had its client would stay behind.
+        settle { server.sessionsSentAway == 0 }
     }
 
     /// What the fleet's store has yet to be told of this process is told, and then nothing more.

@@ -48,6 +48,9 @@ extension RelayServer {
         }
     }
 
+    /// Sessions whose clients were sent away and are still here.
+    package var sessionsSentAway: Int { onReactors { table, _ in table.all.count { $0.isSentAway } }.reduce(0, +) }
+
     /// Takes all sessions that can go off their reactors.
     package func freezeSessions() -> [FrozenSession] {
         let carrier = carrier

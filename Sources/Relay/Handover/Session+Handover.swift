@@ -61,6 +61,8 @@ extension Session {
         link.sendAway(.gatewayUpgrading)
     }
 
+    var isSentAway: Bool { link?.isSentAway == true }
+
     /// Its client hasn't closed in time.
     func dropSentAway() {
         if let link, link.isSentAway { link.socket?.drop() }

@@ -112,6 +112,7 @@ final class FaultFleet: Sendable {
 
     private func upgrade(_ index: Int) async throws {
         let successor = try await Successor.start(replacing: gateway(index).process)
+        print(successor.report)
         state.withLock { $0.gateways[index].successor = successor }
     }
 }
