@@ -54,7 +54,8 @@ extension EdgeTests {
             }
 
             /// A session from end to end, through the new process, which can be upgraded in its turn.
-            func expectService() async throws {
+            @discardableResult
+            func expectService() async throws -> Successor {
                 try await edge.gateway.eventually("the new process serves") {
                     guard let answer = try? await edge.gateway.get("/health") else { return false }
                     return answer.status == 200
@@ -65,6 +66,7 @@ extension EdgeTests {
                 try await socket.close(1000)
                 let next = try await Successor.start(replacing: edge.gateway)
                 #expect(next.report.contains("serves since now"))
+                return next
             }
         }
 
@@ -159,8 +161,9 @@ extension EdgeTests {
             #expect(stage.edge.target.connectionCount == 1)
             try await stage.edge.gateway.auditLine("\"operation\"", "upgrade_done", "1 sessions went")
             let again = Task { try await player.readPast(closes: 2) }
-            try await stage.expectService()
+            let next = try await stage.expectService()
             try await again.value
+            withExtendedLifetime(next) {}
         }
     }
 }

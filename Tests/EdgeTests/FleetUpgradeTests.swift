@@ -241,14 +241,20 @@ private enum ListeningSockets {
             try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")
         }
         let open = Set(links.compactMap { $0.firstMatch(of: /^socket:\[(\d+)\]$/).map { String($0.1) } })
-        return try open.intersection(
-            // TCP_LISTEN, and __SO_ACCEPTCON
-            column(9, of: "tcp", where: 3, is: "0A") + column(9, of: "tcp6", where: 3, is: "0A")
-                + column(6, of: "unix", where: 3, is: "00010000"))
+        // A table that changes while it is read may leave rows out.
+        return try (0..<5).reduce(into: []) { found, _ in found.formUnion(open.intersection(try listening())) }
+    }
+
+    /// TCP_LISTEN, and __SO_ACCEPTCON
+    private static func listening() throws -> [String] {
+        try column(9, of: "tcp", where: 3, is: "0A") + column(9, of: "tcp6", where: 3, is: "0A")
+            + column(6, of: "unix", where: 3, is: "00010000")
     }
 
     private static func column(_ number: Int, of table: String, where other: Int, is value: String) throws -> [String] {
-        try String(contentsOfFile: "/proc/net/\(table)", encoding: .utf8).split(separator: "\n").compactMap { line in
+        // Its size is unknown: it is read to its end.
+        let text = try FileHandle(forReadingFrom: URL(filePath: "/proc/net/\(table)")).readToEnd() ?? Data()
+        return String(decoding: text, as: UTF8.self).split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
             return words.count > number && words[other] == value ? String(words[number]) : nil
         }
