@@ -1,9 +1,10 @@
 -- The rights in the schema `portcullis` of a fleet's database, for three roles: the owner, which runs `portcullis store migrate` and this script;
 -- the operator, whose STORE_URL the commands have; and the gateways, whose STORE_URL `portcullis serve` has. All three have to exist.
 --
---     psql --set=gateway=portcullis_gateway --set=operator=portcullis_operator --file=postgresql-roles.sql "dbname=portcullis user=portcullis"
+--     psql --set=gateway=portcullis_gateway --set=operator=portcullis_operator --file=postgresql-roles.sql \
+--         "host=db.example.org dbname=portcullis user=portcullis sslmode=verify-full sslrootcert=/etc/portcullis/store-ca.pem"
 --
--- Run it after the first `store migrate`, and after each later one. Its user has to own the database, too: only then can it shut others out of it.
+-- Run it after the first `store migrate`, and after each later one, before a gateway of the new version starts: that uses more. Its user has to own the database, too: only then can it shut others out of it.
 \set ON_ERROR_STOP on
 BEGIN;
 -- Nobody else connects. Whoever may connect can take its connections, fill its queue of notifications and keep old rows from being removed.
