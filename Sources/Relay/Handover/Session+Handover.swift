@@ -107,6 +107,13 @@ extension Session {
         goOn()
     }
 
+    /// It has come from a process that ended before all of its sessions were here, and never began.
+    func lostOnItsWay() {
+        leave()
+        settings.metrics.sessionEnded(EndReason.gatewayUpgrading)
+        settings.record.ended(client, .gatewayUpgrading, at: loop.moment)
+    }
+
     private func goOn() {
         budget = TurnBudget()
         targetPauses.remove(.turn)

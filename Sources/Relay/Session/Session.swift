@@ -381,14 +381,7 @@ final class Session: TargetLegHandler, TimerTarget {
         settings.metrics.sessionEnded(EndReason.handedOver)
     }
 
-    /// It has come from a process that ended before all of its sessions were here, and never began.
-    func lostOnItsWay() {
-        leave()
-        settings.metrics.sessionEnded(EndReason.gatewayUpgrading)
-        settings.record.ended(client, .gatewayUpgrading, at: loop.moment)
-    }
-
-    private func leave() {
+    func leave() {
         isOver = true
         timer.cancel()
         link?.leaveSession()
