@@ -8,7 +8,7 @@ import WireText
 /// own address doesn't wait behind a flood. Reactor thread only.
 final class InputQueue {
     /// For all waiting WebSockets together. An honest message and its answer wait for two turns, which must stay within a few milliseconds.
-    static let turnNanoseconds = 2_000_000
+    static let turnNanoseconds = 1_000_000
     /// For one WebSocket. One frame, or one step of inflating, may exceed it by its own cost.
     static let shareNanoseconds = 500_000
 
