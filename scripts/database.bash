@@ -28,8 +28,8 @@ start_database() {
         || die "the fleet's tables couldn't be made."
 }
 
-# database SQL: prints the answer.
-database() { "$postgresql/psql" -h "$state/database" -U portcullis -d postgres -XAtq -c "$1"; }
+# database SQL: prints the answer. `database_name` may be another database of the server.
+database() { "$postgresql/psql" -h "$state/database" -U portcullis -d "${database_name:-postgres}" -XAtq -c "$1"; }
 
 # The CPU time of all of the server's processes, present and ended, in hundredths of a second.
 database_cpu() {

@@ -58,12 +58,12 @@ plain() {
     exec env -i PATH="$PATH" HOME="${HOME:-/}" ${LD_LIBRARY_PATH:+LD_LIBRARY_PATH="$LD_LIBRARY_PATH"} "$@"
 }
 
-# await FILE PATTERN NAME: waits until a line of FILE matches, and prints it.
+# await FILE PATTERN NAME: waits until a line of FILE matches, and prints it. It looks every `await_pause` seconds, `await_tries` times.
 await() {
     local try
-    for try in $(seq 200); do
+    for try in $(seq "${await_tries:-200}"); do
         if grep -m1 -E "$2" "$1" 2>/dev/null; then return 0; fi
-        sleep 0.1
+        sleep "${await_pause:-0.1}"
     done
     cat "$1" >&2
     die "$3 did not start." "see its log above."
