@@ -129,7 +129,6 @@ measure_idle() {
         printf "%s|idle, CPU of a gateway, ms/s|%f\n", store, ($7 - $3) * 10 / time / n
         # The revoking session has two statements for each key.
         printf "%s|a revocation, statements|%f\n", store, ($13 - $9 - ($5 - $1) / time * longer) / changes - 2
-        printf "%s|a revocation, database CPU, ms|%f\n", store, ($14 - $10 - ($6 - $2) / time * longer) * 10 / changes
         printf "%s|a revocation, CPU of a gateway, ms|%f\n", store, ($15 - $11 - ($7 - $3) / time * longer) * 10 / changes / n
     }' <<<"$idle $before $after" >>"$state/figures"
 }
