@@ -51,8 +51,10 @@ final class Call: @unchecked Sendable {
 
     /// Adds a result, within the limits; rows above them are dropped.
     func take(_ result: LibpqResult, maximumBytes: Int) {
-        var rows = self.rows ?? SQLRows(columns: result.columns)
         guard error == nil, !isAnswered else { return }
+        var rows = self.rows ?? SQLRows(columns: result.columns)
+        // The only reference is left: with two, each row would copy all those before it.
+        self.rows = nil
         guard rows.count + result.count <= statement.maximumRows else { return fail(.tooLarge) }
         result.append(to: &rows)
         guard rows.bytes <= maximumBytes else { return fail(.tooLarge) }
