@@ -46,8 +46,8 @@ SQL
         ('portcullis.receipt', $(keys_of "$2")), ('long_receipt', least($2, 10000))) AS t (name, rows)" >>"$state/sizes"
 }
 
-# keys_of SESSIONS: twice as many, at most ten million.
-keys_of() { printf '%s' "$(($1 * 2 < 10000000 ? $1 * 2 : 10000000))"; }
+# keys_of SESSIONS: how many keys go with them.
+keys_of() { printf '%s' "$(($1 * 2))"; }
 
 # use_store NAME: that of the next gateways, and of `database`.
 use_store() {
