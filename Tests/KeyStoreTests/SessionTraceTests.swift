@@ -25,7 +25,7 @@ import Testing
             _ = silent.note(
                 GatewayMembers([], readAt: 101_000, began: 101_000, incarnation: incarnations[1]), own: "own")
         }
-        if isGone { _ = silent.nobodyAnswered(at: "a") }
+        if isGone { for _ in 0..<SilentGateways.failuresUntilGone { _ = silent.nobodyAnswered(at: "a") } }
         return silent
     }
 

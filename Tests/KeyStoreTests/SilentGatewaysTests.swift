@@ -37,6 +37,11 @@ private final class Box {
             #expect(asked.map(\.id) == ["a"] && asked.map(\.address) == ["a:1"])
             #expect(box.value.mayLive("a"))
         }
+        let atOnce = box.value.nobodyAnswered(at: "a")
+        #expect(!atOnce && box.value.mayLive("a"))
+        box.value.answered(at: "a")
+        let again = box.value.nobodyAnswered(at: "a")
+        #expect(!again && box.value.mayLive("a"))
         #expect(box.value.nobodyAnswered(at: "a") && box.value.isGone("a") && !box.value.mayLive("a"))
         let isNews = box.value.nobodyAnswered(at: "a")
         #expect(!isNews)

@@ -254,6 +254,8 @@ struct Copyover {
     private func conclude(_ frozen: [FrozenSession], _ process: NewProcess, _ version: String) -> UpgradeReport {
         // While this process still is the one that the manager listens to.
         gateway.manager.tellReplaced(by: process.id)
+        // In this order: nothing is announced under the new id.
+        server.stopAnnouncing()
         gateway.member?.handedOver()
         server.release(frozen)
         gateway.state.holdings?.beginAnew()

@@ -140,7 +140,8 @@ final class FleetMember: Sendable {
             let isUnbroken =
                 found.incarnation == state.incarnation
                 && state.beaten.map { now <= $0.advanced(by: Self.deadAfter) } ?? false
-            if !isUnbroken { state.unbrokenSince = found.readAt }
+            // The store's clock may have been set back.
+            if !isUnbroken || found.readAt < state.unbrokenSince { state.unbrokenSince = found.readAt }
             let (before, seen) = (state.settled, found.seen(since: state.unbrokenSince))
             if seen.isSettled || before == nil { state.settled = seen }
             (state.isFailing, state.beaten, state.incarnation) = (false, sent, found.incarnation)
@@ -171,7 +172,8 @@ final class FleetMember: Sendable {
             let isAnswered = await sessions.isAnswered(at: address)
             let isNews = state.withLock { state in
                 state.tried.remove(gateway)
-                return !isAnswered && state.silent.nobodyAnswered(at: gateway)
+                if isAnswered == true { state.silent.answered(at: gateway) }
+                return isAnswered == false && state.silent.nobodyAnswered(at: gateway)
             }
             if isNews { sessions.gone(gateway) }
         }

@@ -52,7 +52,7 @@ struct AnnouncedSessions {
     /// Another process announces the sessions if this is over.
     func isComplete(in incarnation: StoreIncarnation, at time: MonotonicTime) -> Bool {
         guard !isOver else { return true }
-        guard let reached, reached == incarnation, !hasFailed else { return false }
+        guard let reached, reached == incarnation, !hasFailed, pending.leftOut == 0 else { return false }
         let overdue = taken.map { time > $0.before.advanced(by: .milliseconds(SessionTrace.overdueAfter)) } ?? false
         return !overdue
     }

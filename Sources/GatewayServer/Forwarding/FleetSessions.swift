@@ -88,7 +88,9 @@ package final class FleetSessions: SessionAnnouncer, SessionWhereabouts {
     package var pendingCount: Int { state.withLock { $0.count } }
 
     private func writeNext() {
-        guard let batch = state.withLock({ $0.takeBatch(at: .now) }) else { return }
+        // Together: what is taken before `stop` is written under the id of then.
+        let next = state.withLock { state in state.takeBatch(at: .now).map { ($0, gateway) } }
+        guard let (batch, gateway) = next else { return }
         store.note(batch, of: gateway) { [self] result in
             switch result {
             case .success: written(batch)

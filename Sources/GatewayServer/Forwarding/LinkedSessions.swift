@@ -8,8 +8,8 @@ protocol MemberSessions: Sendable {
     func gone(_ id: String)
     /// This gateway isn't a member any more.
     func left(_ id: String) async
-    /// Whether something listens where a gateway was, from this one.
-    func isAnswered(at address: String) async -> Bool
+    /// Whether something listens where a gateway was, from this one; nil: it couldn't be tried.
+    func isAnswered(at address: String) async -> Bool?
     /// Announces every session to an incarnation of the store.
     func announceAll(in incarnation: StoreIncarnation?)
     func areAnnounced(in incarnation: StoreIncarnation) -> Bool
@@ -37,7 +37,7 @@ struct LinkedSessions: MemberSessions {
 
     func left(_ id: String) async { try? await store.registry.forgetSessions(of: id) }
 
-    func isAnswered(at address: String) async -> Bool {
+    func isAnswered(at address: String) async -> Bool? {
         guard let address = GatewayAddress(address) else { return false }
         return await server.isAnswered(host: address.host, port: address.port)
     }

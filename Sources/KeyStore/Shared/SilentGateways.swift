@@ -6,6 +6,8 @@
 package struct SilentGateways: Sendable {
     /// A gateway that is silent for so long is given up, though something still listens: it hangs.
     package static let givenUpAfter: Int64 = 60_000
+    /// So many attempts to connect, one after another, have to fail: one may fail for a reason of this machine's.
+    package static let failuresUntilGone = 2
 
     private struct Silent {
         let address: String?
@@ -14,6 +16,7 @@ package struct SilentGateways: Sendable {
         /// The store has lost its row.
         var isLost: Bool
         var isGone = false
+        var failures = 0
     }
 
     private var silent: [String: Silent] = [:]
@@ -91,11 +94,16 @@ package struct SilentGateways: Sendable {
         return asked
     }
 
-    /// Nothing listens where the gateway was.
+    /// Something listens where the gateway was.
+    package mutating func answered(at id: String) { silent[id]?.failures = 0 }
+
+    /// Nothing listened there at this attempt.
     ///
-    /// - Returns: false if that is no news, or the gateway is back.
+    /// - Returns: whether the gateway is gone from now on.
     package mutating func nobodyAnswered(at id: String) -> Bool {
-        guard silent[id]?.isGone == false else { return false }
+        guard let one = silent[id], !one.isGone else { return false }
+        silent[id]?.failures = one.failures + 1
+        guard one.failures + 1 >= Self.failuresUntilGone else { return false }
         silent[id]?.isGone = true
         return true
     }

@@ -14,7 +14,8 @@ extension PostgreSQLSchema.Migration {
 
     private static let columns = """
         -- The incarnation in which all of the gateway's sessions have their rows; null: not yet, or some are late.
-        ALTER TABLE portcullis.gateway ADD COLUMN announced bytea;
+        ALTER TABLE portcullis.gateway ADD COLUMN announced bytea,
+            ADD CHECK (isfinite(started) AND isfinite(heartbeat));
         ALTER TYPE portcullis.member ADD ATTRIBUTE announced bytea, ADD ATTRIBUTE incarnation bytea;
 
         """

@@ -7,9 +7,9 @@ extension RelayServer {
     /// Connects to the listener of another gateway, and closes the connection. From any thread.
     ///
     /// - Parameter host: `FLEET_ADVERTISE` of the other gateway.
-    /// - Returns: false if nothing accepts a connection within ``probeMilliseconds``.
-    package func isAnswered(host: String, port: UInt16) async -> Bool {
-        guard let reactor = pool.reactors.first else { return false }
+    /// - Returns: false if nothing accepts a connection within ``probeMilliseconds``; nil if that couldn't be tried, because the name wasn't resolved.
+    package func isAnswered(host: String, port: UInt16) async -> Bool? {
+        guard let reactor = pool.reactors.first else { return nil }
         return await withCheckedContinuation { continuation in
             reactor.submit { GatewayProbe { continuation.resume(returning: $0) }.dial(host, port, on: reactor) }
         }
@@ -18,10 +18,10 @@ extension RelayServer {
 
 /// One connection, on its reactor's thread. Its connection holds it.
 private final class GatewayProbe: TCPHandler {
-    private var report: ((Bool) -> Void)?
+    private var report: ((Bool?) -> Void)?
     private var connection: TCPConnection?
 
-    init(report: @escaping (Bool) -> Void) { self.report = report }
+    init(report: @escaping (Bool?) -> Void) { self.report = report }
 
     func dial(_ host: String, _ port: UInt16, on reactor: Reactor) {
         var options = DialOptions(timeoutMilliseconds: RelayServer.probeMilliseconds)
@@ -30,7 +30,7 @@ private final class GatewayProbe: TCPHandler {
         if report != nil { self.connection = connection } else { connection.drop() }
     }
 
-    private func end(_ isAnswered: Bool) {
+    private func end(_ isAnswered: Bool?) {
         report?(isAnswered)
         report = nil
         connection?.drop()
@@ -38,7 +38,9 @@ private final class GatewayProbe: TCPHandler {
     }
 
     func tcpConnected() { end(true) }
-    func tcpClosed(error: TCPError?) { end(false) }
+    func tcpClosed(error: TCPError?) {
+        if case .notResolved? = error { end(nil) } else { end(false) }
+    }
     func tcpReceived(_ bytes: UnsafeRawBufferPointer) {}
     func tcpPeerFinished() {}
     func tcpWrote() {}

@@ -77,9 +77,11 @@ extension RelayServer {
         _ = onReactors { _, _ in }
     }
 
-    /// Another process goes on with them.
+    /// Another process announces sessions from now on.
+    package func stopAnnouncing() { settings.withLock { $0.directory }.stopAnnouncing() }
+
+    /// Another process goes on with them, or they are lost with it.
     package func release(_ frozen: [FrozenSession]) {
-        settings.withLock { $0.directory }.stopAnnouncing()
         for frozen in frozen { frozen.session.loop.submit { frozen.session.value.handedOver() } }
         _ = onReactors { _, _ in }
     }

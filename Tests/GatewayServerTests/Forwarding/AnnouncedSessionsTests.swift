@@ -75,6 +75,22 @@ private final class Box {
         #expect(box.written(again).recovers && box.value.isComplete(in: one, at: time(9_100)))
     }
 
+    @Test func `sessions for which there is no room are in doubt until all are announced again`() throws {
+        let one = try #require(incarnation)
+        let box = Box(AnnouncedSessions())
+        box.value.complete(in: one)
+        for number in 0...PendingSessions.maximum {
+            let bytes = (0..<SessionMark.byteCount).map { UInt8(truncatingIfNeeded: number >> (8 * ($0 % 4))) }
+            box.value.began(try #require(SessionMark(bytes: bytes)), nil)
+        }
+        #expect(!box.value.isComplete(in: one, at: time(0)))
+        while let batch = box.takeBatch(at: time(0)) { _ = box.written(batch) }
+        #expect(!box.value.isComplete(in: one, at: time(0)))
+        box.value.beginAgain()
+        box.value.complete(in: one)
+        #expect(box.value.isComplete(in: one, at: time(0)))
+    }
+
     @Test func `who waits is told once its row is written, and never if it has ended`() throws {
         let told = Mutex(0)
         let box = Box(AnnouncedSessions())

@@ -161,7 +161,7 @@ final class FleetBench: FleetMembers {
         let view = GatewayMembers([member], readAt: GatewayMembers.deadAfter + 1, began: 0)
         gone.withLock { gone in
             _ = gone.note(view, own: "")
-            if isGone { _ = gone.nobodyAnswered(at: gateway) }
+            if isGone { for _ in 0..<SilentGateways.failuresUntilGone { _ = gone.nobodyAnswered(at: gateway) } }
         }
     }
 }

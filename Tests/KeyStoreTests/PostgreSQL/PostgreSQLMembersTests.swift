@@ -116,6 +116,17 @@ struct PostgreSQLMembersTests {
         #expect(second.began >= first.readAt && second.began <= second.readAt)
     }
 
+    /// As milliseconds they would be an error for everybody who reads the table.
+    @Test func `an infinite time can't be written`() async throws {
+        let database = try await FleetDatabase()
+        _ = try await database.registry.beat(membership("a"), uptime: 0, .init())
+        for column in ["heartbeat", "started"] {
+            #expect(throws: DatabaseError.self) {
+                try database.session().run("UPDATE portcullis.gateway SET \(column) = 'infinity'")
+            }
+        }
+    }
+
     @Test func `what a gateway has announced is known until its row is lost`() async throws {
         let database = try await FleetDatabase()
         let store = database.registry
