@@ -97,6 +97,35 @@ struct TwoGatewaysTests {
         }
     }
 
+    @Test func `a client is told of its session when the others find it, and not before`() async throws {
+        let bench = try await FleetBench()
+        let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b"))
+        bench.directory.hold(true)
+        let socket = try await a.open(Handshake().offering(FleetBench.gmcp))
+        while bench.directory.heldCount == 0 {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+        // What was sent before would come before the pong.
+        try await socket.send(WebSocketFrame(WebSocketFrame.Opcode.ping, Array("here".utf8)))
+        #expect(try await socket.nextFrame().opcode == WebSocketFrame.Opcode.pong)
+        bench.directory.hold(false)
+        let session = try GMCPSession(try await socket.message())
+        #expect(try GMCPSession(try await b.open(session.handshake(after: 0)).message()).id == session.id)
+    }
+
+    /// A store that doesn't answer keeps nobody from playing.
+    @Test func `a client is told of its session after a while, whether the others find it or not`() async throws {
+        let bench = try await FleetBench()
+        let a = try await bench.gateway("a")
+        bench.directory.hold(true)
+        let (socket, session) = try await begin(a, bench)
+        #expect(!session.id.isEmpty && bench.directory.heldCount == 1)
+        try await bench.target.connection().send("Hello")
+        #expect(try await socket.receiveText(5) == "Hello")
+        bench.directory.hold(false)
+    }
+
     @Test func `while a gateway is in doubt a session may be asked for again`() async throws {
         let bench = try await FleetBench()
         let b = try await bench.gateway("b")
