@@ -48,7 +48,8 @@ GRANT UPDATE (began) ON portcullis.upkeep TO :"gateway";
 -- It tells the others that it lives, and removes the rows of those that don't.
 GRANT INSERT, DELETE ON portcullis.gateway TO :"gateway";
 GRANT UPDATE (
-    name, version, schema, state, sessions, connections, lag, address, started, heartbeat, announced
+    name, version, schema, state, sessions, connections, lag, address, started, heartbeat, announced,
+    announced_at
 ) ON portcullis.gateway TO :"gateway";
 -- It tells where its sessions are.
 GRANT INSERT, DELETE, UPDATE ON portcullis.session TO :"gateway";

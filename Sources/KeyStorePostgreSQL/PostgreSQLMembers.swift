@@ -16,17 +16,19 @@ extension PostgreSQLKeyRegistry {
 
     /// Joins, or stays a member. Forgets gateways whose heartbeats stopped long ago, and dead ones of the same name, which this one has replaced.
     ///
-    /// - Parameter uptime: of this gateway, in milliseconds.
+    /// - Parameters:
+    ///   - uptime: of this gateway, in milliseconds.
+    ///   - madeAt: when the report was made, in the store's time or a little earlier.
     /// - Returns: all gateways, this one among them.
     package func beat(
-        _ member: Membership, uptime: Int64, _ report: GatewayMember.Report
+        _ member: Membership, uptime: Int64, _ report: GatewayMember.Report, madeAt: Int64? = nil
     ) async throws(KeyRegistryError) -> GatewayMembers {
         let values: [SQLValue] = [
             .text(member.id), .text(member.name), .text(member.version), .integer(PostgreSQLSchema.current.version),
             .integer(uptime), .integer(report.state.rawValue), .integer(report.sessions), .integer(report.connections),
             .optional(report.lag), .optional(report.address), .integer(GatewayMembers.deadAfter),
             .integer(GatewayMembers.forgottenAfter), .integer(Int64(GatewayMembers.maximum)),
-            report.announced.map { .bytes($0.bytes) } ?? .null,
+            report.announced.map { .bytes($0.bytes) } ?? .null, .optional(madeAt),
         ]
         return try await answer(.beat, values, within: nil) { rows throws(DatabaseError) in
             guard let first = rows.first else { throw .malformed }
@@ -116,7 +118,7 @@ extension SQLStatement {
         "beat", maximumRows: GatewayMembers.maximum,
         """
         SELECT \(columns) FROM portcullis.beat($1::text, $2::text, $3::text, $4::int8, $5::int8, $6::int8, $7::int8,
-            $8::int8, $9::int8, $10::text, $11::int8, $12::int8, $13::int8, $14::bytea)
+            $8::int8, $9::int8, $10::text, $11::int8, $12::int8, $13::int8, $14::bytea, $15::int8)
         """)
     fileprivate static let leave = SQLStatement("leave", "SELECT portcullis.leave($1::text)")
     fileprivate static let members = SQLStatement(

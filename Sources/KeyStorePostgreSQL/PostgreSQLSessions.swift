@@ -72,20 +72,6 @@ extension SQLStatement {
             RETURNING 1)
         SELECT count(*) FROM gone
         """)
-    /// The index gives each gateway once, however many sessions it has.
     fileprivate static let forgetLostSessions = SQLStatement(
-        "forget_lost_sessions",
-        """
-        WITH RECURSIVE holder AS (
-            SELECT min(s.gateway) AS id FROM portcullis.session s
-            UNION ALL
-            SELECT (SELECT min(s.gateway) FROM portcullis.session s WHERE s.gateway > h.id) FROM holder h
-            WHERE h.id IS NOT NULL),
-        lost AS (
-            SELECT h.id FROM holder h
-            WHERE h.id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM portcullis.gateway g WHERE g.id = h.id))
-        DELETE FROM portcullis.session s WHERE s.mark IN
-            (SELECT o.mark FROM portcullis.session o JOIN lost l ON l.id = o.gateway
-            LIMIT 10000 FOR UPDATE OF o SKIP LOCKED)
-        """)
+        "forget_lost_sessions", "SELECT portcullis.forget_lost_sessions(10000)")
 }

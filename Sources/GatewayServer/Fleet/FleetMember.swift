@@ -39,6 +39,8 @@ final class FleetMember: Sendable {
         var address: String?
         /// The last successful beat.
         var beaten: MonotonicTime?
+        /// A moment of the store's time, and when this gateway had heard of it.
+        var heard: (time: Int64, at: MonotonicTime)?
         /// Since when beats have succeeded without a break, in the store's time.
         var unbrokenSince: Int64 = 0
         /// What the next view is compared with.
@@ -116,17 +118,19 @@ final class FleetMember: Sendable {
     private func beat() async {
         var report = report()
         // In one step: nothing that concerns the new id is told under the former one.
-        let (membership, incarnation) = state.withLock { state in
+        let (membership, incarnation, heard) = state.withLock { state in
             report.address = state.address
             if state.isLeaving { report.state = .leaving }
-            return (self.membership(in: state), state.incarnation)
+            return (self.membership(in: state), state.incarnation, state.heard)
         }
-        report.announced = incarnation.flatMap { sessions?.areAnnounced(in: $0) ?? true ? $0 : nil }
-        let uptime = Int64(clamping: (MonotonicTime.now.nanoseconds - joined.nanoseconds) / 1_000_000)
         let sent = MonotonicTime.now
+        // Not later than in the store's time: the answer with `heard` was on its way for a while.
+        let madeAt = heard.map { $0.time + Int64(clamping: (sent.nanoseconds - $0.at.nanoseconds) / 1_000_000) }
+        report.announced = incarnation.flatMap { sessions?.areAnnounced(in: $0) ?? true ? $0 : nil }
+        let uptime = Int64(clamping: (sent.nanoseconds - joined.nanoseconds) / 1_000_000)
         let found: GatewayMembers
         do throws(KeyRegistryError) {
-            found = try await store.registry.beat(membership, uptime: uptime, report)
+            found = try await store.registry.beat(membership, uptime: uptime, report, madeAt: madeAt)
         } catch {
             return note(error)
         }
@@ -145,7 +149,10 @@ final class FleetMember: Sendable {
             let (before, seen) = (state.settled, found.seen(since: state.unbrokenSince))
             if seen.isSettled || before == nil { state.settled = seen }
             (state.isFailing, state.beaten, state.incarnation) = (false, sent, found.incarnation)
-            let asked = state.silent.note(seen, own: id).filter { state.tried.insert($0.id).inserted }
+            state.heard = (found.readAt, now)
+            let asked = state.silent.note(seen, own: id).filter { one in
+                state.tried.count < SilentGateways.maximumAttempts && state.tried.insert(one.id).inserted
+            }
             return (before, seen, !isUnbroken || isRowNew(found, announced), asked)
         }
         if isForgotten { tellAll(found.incarnation) }

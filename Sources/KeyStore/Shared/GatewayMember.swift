@@ -8,7 +8,7 @@ package struct GatewayMember: Hashable, Sendable {
         case leaving = 2
     }
 
-    /// Of each of its texts, in the store; a row with a longer one is no gateway's.
+    /// Of each of its texts, in the store; a row with a longer one, or with other than ASCII, is no gateway's.
     package static let maximumTextBytes = 300
 
     /// What changes from one heartbeat to the next.

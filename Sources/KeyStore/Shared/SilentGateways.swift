@@ -9,6 +9,9 @@ package struct SilentGateways: Sendable {
     /// So many attempts to connect, one after another, have to fail: one may fail for a reason of this machine's.
     package static let failuresUntilGone = 2
 
+    /// Connections under way at the same time: whoever may write the rows chooses where they lead.
+    package static let maximumAttempts = 64
+
     private struct Silent {
         let address: String?
         /// In the store's time.
@@ -72,9 +75,8 @@ package struct SilentGateways: Sendable {
     /// Those that are back, and those that have left or that the store has forgotten.
     private mutating func forget(_ view: GatewayMembers, _ alive: [GatewayMember]) {
         for member in alive { silent[member.id] = nil }
-        for (id, one) in silent where !one.isLost && !view.members.contains(where: { $0.id == id }) {
-            silent[id] = nil
-        }
+        let present = Set(view.members.map(\.id))
+        for (id, one) in silent where !one.isLost && !present.contains(id) { silent[id] = nil }
         for (id, one) in silent where one.isLost && view.readAt - one.since > GatewayMembers.forgottenAfter {
             silent[id] = nil
         }
@@ -82,10 +84,10 @@ package struct SilentGateways: Sendable {
 
     private mutating func ask(_ alive: [GatewayMember], at time: Int64) -> [(id: String, address: String)] {
         var asked: [(id: String, address: String)] = []
+        let taken = Set(alive.compactMap(\.report.address))
         for (id, one) in silent where !one.isGone {
-            // Another process listens there now.
-            let isReplaced = alive.contains { $0.report.address != nil && $0.report.address == one.address }
-            if let address = one.address, !isReplaced, time - one.since <= Self.givenUpAfter {
+            // Where another gateway is now, this one isn't any more.
+            if let address = one.address, !taken.contains(address), time - one.since <= Self.givenUpAfter {
                 asked.append((id, address))
             } else {
                 silent[id]?.isGone = true

@@ -149,13 +149,14 @@ struct PostgreSQLMembersTests {
         #expect(view.readAt - member.started < 30_000)
     }
 
-    @Test func `a row with a text above the limit is no gateway's`() async throws {
+    @Test(arguments: ["repeat('x', 301)", "U&'a\\0301'"])
+    func `a row with a text that no gateway writes is no gateway's`(text: String) async throws {
         let database = try await FleetDatabase()
         let store = database.registry
         for column in ["id", "name", "version", "address"] {
             _ = try await store.beat(membership("x"), uptime: 0, .init())
             try database.session().run(
-                "UPDATE portcullis.gateway SET \(column) = repeat('x', 301) WHERE id = 'x'")
+                "UPDATE portcullis.gateway SET \(column) = \(text) WHERE id = 'x'")
             #expect(try await store.beat(membership("a"), uptime: 0, .init()).members.map(\.id) == ["a"])
             try database.session().run("TRUNCATE portcullis.gateway")
         }
@@ -178,14 +179,21 @@ struct PostgreSQLMembersTests {
         let before = try await trace()
         #expect(before.holder == nil && before.doubtful == ["a"] && before.lived > 0)
         _ = try await store.beat(membership("a"), uptime: 0, report)
+        #expect(try await trace().doubtful == ["a"])
+        func beat(late: Int64) async throws {
+            let now = try await store.beat(membership("a"), uptime: 0, report).readAt
+            _ = try await store.beat(membership("a"), uptime: 0, report, madeAt: now - late)
+        }
+        try await beat(late: 0)
         #expect(try await trace().doubtful.isEmpty)
+        // It was made before a session whose client knows it by now.
+        try await beat(late: SessionTrace.lateAfter + 1)
+        #expect(try await trace().doubtful == ["a"])
         func age(_ milliseconds: Int64) throws {
             try database.session().run(
                 "UPDATE portcullis.gateway SET heartbeat = clock_timestamp() - \(milliseconds) * interval '1 millisecond'"
             )
         }
-        try age(SessionTrace.lateAfter + 1)
-        #expect(try await trace().doubtful == ["a"])
         // A gateway of an older program doesn't say what it has announced.
         try database.session().run("UPDATE portcullis.gateway SET schema = 6, announced = NULL")
         #expect(try await trace().doubtful.isEmpty)
