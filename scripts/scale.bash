@@ -21,7 +21,8 @@ SET session_replication_role = replica;
 SET synchronous_commit = off;
 SELECT (extract(epoch FROM now()) * 1000)::int8 AS present \gset
 INSERT INTO portcullis.gateway
-SELECT 'scale-' || n, 'scale-' || n, '1.0', s.version, 0, :sessions / :gateways, :sessions / :gateways, 0, NULL, now(), now() + interval '1 day', h.incarnation
+SELECT 'scale-' || n, 'scale-' || n, '1.0', s.version, 0, :sessions / :gateways, :sessions / :gateways, 0, NULL, now(), now() + interval '1 day', h.incarnation,
+    :present + 86400000
 FROM generate_series(1, :gateways) n, portcullis.schema s, portcullis.home h;
 INSERT INTO portcullis.session SELECT sha256(int8send(n)), 'scale-' || n % :gateways + 1 FROM generate_series(1, :sessions) n;
 INSERT INTO portcullis.holding SELECT sha256(int8send(n)), 'scale-' || n % :gateways + 1, 1, 0 FROM generate_series(1, :sessions) n;
@@ -47,7 +48,7 @@ SQL
 }
 
 # keys_of SESSIONS: how many keys go with them.
-keys_of() { printf '%s' "$(($1 * 2))"; }
+keys_of() { printf '%s' "$(($1 * 10))"; }
 
 # use_store NAME: that of the next gateways, and of `database`.
 use_store() {
@@ -102,7 +103,7 @@ measure_one() {
     stop_one one
 }
 
-# Eight gateways: what they cost the database when nothing happens, and when keys are revoked.
+# measure_idle SESSIONS: eight gateways: what they cost the database when nothing happens, and when keys are revoked; and whether they delay an admission.
 measure_idle() {
     local names=() number before after idle changes=$((seconds * 4))
     for number in $(seq "$scale_gateways"); do
@@ -121,6 +122,7 @@ measure_idle() {
     before=$(counters "${names[@]}")
     "$postgresql/psql" -h "$state/database" -U portcullis -d "$database_name" -Xq -f "$state/revoke.sql" >/dev/null
     after=$(counters "${names[@]}")
+    note_longest "an admission beside eight gateways" < <(admission "$1")
     stop_one "${names[@]}"
     awk -v n="$scale_gateways" -v changes="$changes" -v store="$database_name" '{
         time = $8 - $4; longer = $16 - $12
@@ -143,18 +145,33 @@ one_statement() {
     note "$1, 99 %, µs" "$(cat "$state"/pgbench.[0-9]* | awk '{ print $3 }' | sort -n | awk '{ all[NR] = $1 } END { print all[int(NR * 0.99)] }')"
 }
 
-# measure_statements SESSIONS: those of a resume at another gateway and of an admission, as the gateways send them.
-measure_statements() {
-    local present="(extract(epoch FROM clock_timestamp()) * 1000)::int8" find="SELECT f.holder, f.address, f.silence, f.lived, d.id
-        FROM portcullis.find_session(sha256(int8send(:n)), 2000) f LEFT JOIN LATERAL unnest(f.doubtful) AS d (id) ON true;"
-    one_statement "find a session" <<<"\\set n random(1, $1)"$'\n'"$find"
-    one_statement "find no session" <<<"\\set n random($1 + 1, $1 * 1000)"$'\n'"$find"
-    one_statement "admit" <<SQL
+# note_longest FIGURE: as one_statement; the longest too, and how many took more than 20 ms.
+note_longest() {
+    one_statement "$1"
+    note "$1, longest, ms" "$(cat "$state"/pgbench.[0-9]* | awk '$3 > most { most = $3 } END { print most / 1000 }')"
+    note "$1, above 20 ms, in a million" "$(cat "$state"/pgbench.[0-9]* | awk '$3 > 20000 { above++ } END { print above * 1000000 / NR }')"
+}
+
+# admission SESSIONS: prints the statement of an admission, with a key and a challenge that pgbench chooses.
+admission() {
+    cat <<SQL
 \\set n 0 - random(1, $(keys_of "$1") - $1 / 10)
 \\set m 0 - random(1, 1000000000000000)
 SELECT spending, outcome, stored FROM portcullis.admit((SELECT incarnation FROM portcullis.home), 1, sha256(int8send(:m)), $present + 60000,
     sha256(int8send(:n)), $present & 4294967295, $present);
 SQL
+}
+
+# The present time, as a term of SQL.
+present="(extract(epoch FROM clock_timestamp()) * 1000)::int8"
+
+# measure_statements SESSIONS: those of a resume at another gateway and of an admission, as the gateways send them.
+measure_statements() {
+    local find="SELECT f.holder, f.address, f.silence, f.lived, d.id
+        FROM portcullis.find_session(sha256(int8send(:n)), 2000) f LEFT JOIN LATERAL unnest(f.doubtful) AS d (id) ON true;"
+    one_statement "find a session" <<<"\\set n random(1, $1)"$'\n'"$find"
+    one_statement "find no session" <<<"\\set n random($1 + 1, $1 * 1000)"$'\n'"$find"
+    note_longest "admit" < <(admission "$1")
     # Otherwise the next measurement has them to delete.
     database "DELETE FROM portcullis.spent WHERE expires < $present + 3600000" >/dev/null
     database "VACUUM portcullis.spent, portcullis.device_key" >/dev/null
@@ -163,22 +180,23 @@ SQL
 
 # need_room SESSIONS: refuses if the disk hasn't the room for them, with the log.
 need_room() {
-    local needed=$(($1 * 3 / 1000 + 6000)) free
+    local needed=$(($1 * 11 / 1000 + 6000)) free
     free=$(df --output=avail -BM "${TMPDIR:-/tmp}" | tail -n 1 | tr -dc 0-9)
     [ "$free" -ge "$needed" ] || die "$1 sessions need $needed MB in ${TMPDIR:-/tmp}, and $free MB are free." "TMPDIR names another folder."
 }
 
 # run_scale SESSIONS: fills, measures in rounds, and prints the tables.
 run_scale() {
-    local name round
+    local name round of
     make_store small 1000 1
     make_store large "$1" 100
     for round in $(seq "$rounds"); do
         for name in small large; do
             use_store "$name"
             measure_one
-            measure_idle
-            measure_statements "$([ "$name" = small ] && printf 1000 || printf '%s' "$1")"
+            of=$([ "$name" = small ] && printf 1000 || printf '%s' "$1")
+            measure_idle "$of"
+            measure_statements "$of"
         done
         say "round $round of $rounds is done"
     done

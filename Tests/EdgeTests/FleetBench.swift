@@ -34,8 +34,12 @@ struct FleetBench: Sendable {
         target = try await TargetServer.start(kind)
         directory = try TemporaryDirectory()
         _ = try directory.write(String(repeating: "5c", count: 32) + "\n", to: "store.key")
-        guard migrates else { return }
-        let output = try await GatewayProcess.run(["store", "migrate"], storeSettings)
+        if migrates { try await migrate() }
+    }
+
+    /// - Parameter program: nil: the one that was built.
+    func migrate(by program: String? = nil) async throws {
+        let output = try await GatewayProcess.run(["store", "migrate"], storeSettings, program: program)
         guard output.ending == .exited(0) else { throw EdgeTestError("not migrated: \(output)") }
     }
 

@@ -74,10 +74,10 @@ package final class GatewayProcess: Sendable {
 
     /// Runs another command of the program (`check-config`, `keys …`) to its end.
     package static func run(
-        _ arguments: [String], _ settings: GatewaySettings? = nil
+        _ arguments: [String], _ settings: GatewaySettings? = nil, program: String? = nil
     ) async throws -> ChildOutput {
         let directory = try TemporaryDirectory()
-        let child = try launch(arguments, settings, in: directory)
+        let child = try launch(arguments, settings, in: directory, program: program)
         try child.closeInput()
         return try await child.ended()
     }

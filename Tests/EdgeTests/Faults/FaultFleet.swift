@@ -15,23 +15,26 @@ final class FaultFleet: Sendable {
         var successor: Successor?
     }
 
-    let server: PostgresServer
     let bench: FleetBench
     private let files: FleetCertificates
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     private struct State {
+        var server: PostgresServer
+        /// Of the gateways that are started next; nil: the one that was built.
+        var program: String?
         var gateways: [Gateway] = []
         var lives = 0
         /// When the last fault had ended.
         var healed = ContinuousClock.now
     }
 
-    init(gateways count: Int) async throws {
-        var options = PostgresServer.Options()
-        options.listens = true
-        server = try await PostgresServer.launch(options)
-        bench = try await FleetBench(on: server, through: [server.port])
+    /// - Parameter program: of all of them; nil: the one that was built.
+    init(gateways count: Int, of program: String? = nil) async throws {
+        let server = try await Self.launch()
+        state = Mutex(State(server: server, program: program))
+        bench = try await FleetBench(on: server, through: [server.port], migrates: false)
+        try await bench.migrate(by: program)
         files = try FleetCertificates()
         for _ in 0..<count {
             let gateway = try await start()
@@ -40,16 +43,33 @@ final class FaultFleet: Sendable {
         try await bench.eventuallyBeat(Int64(count))
     }
 
+    private static func launch(following primary: PostgresServer? = nil) async throws -> PostgresServer {
+        var options = PostgresServer.Options()
+        options.listens = true
+        options.primary = primary
+        return try await PostgresServer.launch(options)
+    }
+
+    /// The one that the gateways use.
+    private var server: PostgresServer { state.withLock { $0.server } }
+
     private func start() async throws -> Gateway {
         let link = try TCPRelay(to: server.port)
-        let life = state.withLock { state in
+        let (life, program) = state.withLock { state in
             state.lives += 1
-            return state.lives
+            return (state.lives, state.program)
         }
         let url = "postgresql://portcullis@127.0.0.1:\(link.port)/\(bench.database)?sslmode=disable"
         let settings = try files.listening(bench.settings, as: "gateway\(life)").setting("STORE_URL", url)
             .setting("STORE_TIMEOUT_MS", "1000")
-        return Gateway(process: try await bench.gateway { _ in settings }, link: link, life: life)
+        let process = try await GatewayProcess.start(settings, program: program)
+        return Gateway(process: process, link: link, life: life)
+    }
+
+    /// Upgrades the tables, and from then on each gateway that is started or upgraded has the program that was built.
+    func goOn() async throws {
+        try await bench.migrate()
+        state.withLock { $0.program = nil }
     }
 
     var gateways: [Gateway] { state.withLock { $0.gateways } }
@@ -72,6 +92,7 @@ final class FaultFleet: Sendable {
         case .crash:
             try await server.crash()
             try await server.start()
+        case .failover: try await failOver()
         case .frozen(let seconds):
             server.signal(SIGSTOP)
             try? await Task.sleep(for: .seconds(seconds))
@@ -92,6 +113,22 @@ final class FaultFleet: Sendable {
         case .upgrade(let index): try await upgrade(index)
         }
         state.withLock { $0.healed = .now }
+    }
+
+    /// A standby takes over, without what the old server hadn't sent to it yet.
+    private func failOver() async throws {
+        let old = server
+        let standby = try await Self.launch(following: old)
+        try await old.crash()
+        _ = try standby.session().run("SELECT pg_promote()", [])
+        let links = state.withLock { state in
+            state.server = standby
+            return state.gateways.map(\.link)
+        }
+        for link in links {
+            link.lead(to: standby.port)
+            link.cut()
+        }
     }
 
     /// What the database has committed isn't heard of.
@@ -120,6 +157,8 @@ final class FaultFleet: Sendable {
 enum FleetFault: Sendable, CustomStringConvertible {
     case killedBackend
     case crash
+    /// To a standby with streaming replication.
+    case failover
     case frozen(seconds: Int)
     case cutLink(Int, seconds: Int)
     case slowLink(Int, seconds: Int)
@@ -130,8 +169,9 @@ enum FleetFault: Sendable, CustomStringConvertible {
 
     static func random(gateways: Int, using generator: inout some RandomNumberGenerator) -> FleetFault {
         let index = Int.random(in: 0..<gateways, using: &generator)
-        switch Int.random(in: 0..<9, using: &generator) {
+        switch Int.random(in: 0..<10, using: &generator) {
         case 0: return .killedBackend
+        case 9: return .failover
         case 1: return .crash
         case 2: return .frozen(seconds: 3)
         case 3: return .frozen(seconds: 10)
@@ -147,6 +187,7 @@ enum FleetFault: Sendable, CustomStringConvertible {
         switch self {
         case .killedBackend: "killed backend"
         case .crash: "crash of the database"
+        case .failover: "failover to a standby"
         case .frozen(let seconds): "database frozen for \(seconds) s"
         case .cutLink(let index, let seconds): "link \(index) cut for \(seconds) s"
         case .slowLink(let index, let seconds): "link \(index) slow for \(seconds) s"

@@ -9,9 +9,11 @@ struct FaultSchedule {
     let fleet: FaultFleet
     let players: [FaultPlayer]
 
-    /// - Parameter patience: from the end of a fault until every player has his answer.
-    init(gateways: Int, players count: Int, within patience: Duration) async throws {
-        fleet = try await FaultFleet(gateways: gateways)
+    /// - Parameters:
+    ///   - patience: from the end of a fault until every player has his answer.
+    ///   - program: of the gateways; nil: the one that was built.
+    init(gateways: Int, players count: Int, within patience: Duration, of program: String? = nil) async throws {
+        fleet = try await FaultFleet(gateways: gateways, of: program)
         var players: [FaultPlayer] = []
         for number in 0..<count {
             let player = try await FaultPlayer("p\(number)", in: fleet, within: patience)
@@ -21,9 +23,10 @@ struct FaultSchedule {
         self.players = players
     }
 
-    func play(_ fault: FleetFault) async throws {
+    /// - Parameter fault: nil: nothing happens but the players' coming and going.
+    func play(_ fault: FleetFault? = nil) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await fleet.suffer(fault) }
+            if let fault { group.addTask { try await fleet.suffer(fault) } }
             for player in players { group.addTask { try await player.say(3) } }
             try await group.waitForAll()
         }
@@ -48,12 +51,13 @@ extension EdgeTests {
         /// Beside thousands of other tests each step may take long.
         @Test func `after a killed backend a dead gateway is noticed, and sessions that live go on`() async throws {
             let schedule = try await FaultSchedule(gateways: 3, players: 6, within: .seconds(30))
-            for fault in [FleetFault.killedBackend, .killedGateway(1), .cutLink(0, seconds: 7), .upgrade(2)] {
+            for fault in [FleetFault.killedBackend, .killedGateway(1), .cutLink(0, seconds: 7), .failover, .upgrade(2)]
+            {
                 try await schedule.play(fault)
             }
             let (resumed, expired) = await schedule.counts
             // Some were at the gateway that was killed at most, and everybody has come back after each of the other faults.
-            #expect(resumed >= 3 * schedule.players.count && expired <= schedule.players.count)
+            #expect(resumed >= 4 * schedule.players.count && expired <= schedule.players.count)
         }
     }
 }
@@ -80,8 +84,28 @@ struct RandomScheduleTests {
     }
 }
 
+/// `PORTCULLIS_EARLIER` is the program of the version before, built in another folder.
+@Suite(
+    .enabled(if: FaultSettings.earlier != nil, "PORTCULLIS_EARLIER isn't set"), .timeLimit(.minutes(20)))
+struct NeighbouringVersionsTests {
+    @Test func `gateways of two versions are one fleet`() async throws {
+        let schedule = try await FaultSchedule(
+            gateways: 4, players: 12, within: .seconds(20), of: FaultSettings.earlier)
+        for _ in 0..<3 { try await schedule.play() }
+        try await schedule.fleet.goOn()
+        for _ in 0..<3 { try await schedule.play() }
+        for index in 0..<4 {
+            try await schedule.play(.killedGateway(index))
+            for _ in 0..<3 { try await schedule.play() }
+        }
+        let (resumed, expired) = await schedule.counts
+        print("\(resumed) sessions resumed, \(expired) lost with their gateways")
+    }
+}
+
 enum FaultSettings {
     private static let environment = ProcessInfo.processInfo.environment
     static let seconds = environment["PORTCULLIS_FAULT_SECONDS"].flatMap { Int($0) }
+    static let earlier = environment["PORTCULLIS_EARLIER"]
     static let seed = environment["PORTCULLIS_FAULT_SEED"].flatMap { UInt64($0) }
 }
