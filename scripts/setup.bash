@@ -89,7 +89,7 @@ require_packages() {
 # Where `require_servers` puts programs; tests look here too.
 servers_folder=.build/servers
 
-# Makes nginx, caddy, haproxy and prometheus (with promtool) available as Debian has them. Installed packages would start and enable services, so the programs are only unpacked,
+# Makes nginx, caddy, haproxy, prometheus and promtool available as Debian has them. Debian 12 has promtool in the package prometheus, so name that first. Installed packages would start and enable services, so the programs are only unpacked,
 # into `servers_folder`; what is installed already is used as it is. Sets the variables of these names to their paths.
 require_servers() {
     local name
@@ -109,7 +109,7 @@ find_server() {
         [ -n "$path" ] && [ -x "$path" ] || continue
         case $1 in
             nginx | haproxy) "$path" -v >/dev/null 2>&1 || continue ;;
-            prometheus) "$path" --version >/dev/null 2>&1 || continue ;;
+            prometheus | promtool) "$path" --version >/dev/null 2>&1 || continue ;;
             *) "$path" version >/dev/null 2>&1 || continue ;;
         esac
         printf '%s' "$path"

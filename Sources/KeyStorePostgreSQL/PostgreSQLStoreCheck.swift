@@ -108,7 +108,7 @@ package struct PostgreSQLStoreCheck {
             """
             SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool,
                 (SELECT coalesce(string_agg(n, ', ' ORDER BY n), '')
-                    FROM unnest(ARRAY['autovacuum', 'fsync', 'full_page_writes', 'synchronous_commit']) n
+                    FROM unnest(ARRAY['autovacuum', 'fsync', 'full_page_writes']) n
                     WHERE current_setting(n) = 'off'), current_setting('synchronous_standby_names') <> ''
             """, []
         ).only()

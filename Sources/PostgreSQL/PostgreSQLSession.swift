@@ -23,7 +23,7 @@ package final class PostgreSQLSession {
             SELECT set_config('search_path', 'pg_catalog', false),
                 set_config('default_transaction_isolation', 'read committed', false),
                 set_config('lock_timeout', $1::text, false), set_config('statement_timeout', $2::text, false),
-                set_config('idle_in_transaction_session_timeout', $2::text, false)
+                set_config('idle_in_transaction_session_timeout', $2::text, false), \(SQLStatement.waitingForTheDisk)
             """,
             [
                 .text(String(min(options.lockMilliseconds, self.milliseconds))),

@@ -288,7 +288,7 @@ extension SQLStatement {
         """
         SELECT current_setting('transaction_read_only') = 'on', set_config('statement_timeout', $1::text, false), \
         set_config('lock_timeout', $2::text, false), set_config('search_path', 'pg_catalog', false), \
-        set_config('default_transaction_isolation', 'read committed', false)
+        set_config('default_transaction_isolation', 'read committed', false), \(SQLStatement.waitingForTheDisk)
         """)
     fileprivate static let heartbeat = SQLStatement("portcullis_heartbeat", "SELECT true")
 

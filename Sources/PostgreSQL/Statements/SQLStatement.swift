@@ -16,6 +16,11 @@ package struct SQLStatement: Hashable, Sendable {
         self.isDurable = isDurable
     }
 
+    /// A term that a new connection selects: a commit waits for the disk, also on a server that is set not to wait (`synchronous_commit`). Statements whose loss a
+    /// crash may cause say so themselves.
+    static let waitingForTheDisk =
+        "set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), false)"
+
     package static func == (left: Self, right: Self) -> Bool { left.name == right.name }
     package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }

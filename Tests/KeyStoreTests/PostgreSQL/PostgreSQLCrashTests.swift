@@ -9,10 +9,10 @@ import Testing
 @Suite("A fleet's store after a crash")
 struct PostgreSQLCrashTests {
     /// Commits that don't wait for the disk stay in the server's memory until the log's writer comes by: here, ten seconds.
-    private func makeServer() async throws -> PostgresServer {
+    private func makeServer(_ settings: [String] = []) async throws -> PostgresServer {
         var options = PostgresServer.Options()
         options.synchronizes = true
-        options.settings = ["wal_writer_delay = 10s", "wal_writer_flush_after = 1GB"]
+        options.settings = ["wal_writer_delay = 10s", "wal_writer_flush_after = 1GB"] + settings
         return try await PostgresServer.launch(options)
     }
 
@@ -52,8 +52,11 @@ struct PostgreSQLCrashTests {
         #expect(try await store.admit(use, in: next) == .admitted)
     }
 
-    @Test func `has every registration, revocation, token and signing key that was confirmed`() async throws {
-        let server = try await makeServer()
+    @Test(arguments: [[], ["synchronous_commit = off"]])
+    func `has every registration, revocation, token and signing key that was confirmed`(
+        settings: [String]
+    ) async throws {
+        let server = try await makeServer(settings)
         let database = try await FleetDatabase(on: server)
         let store = database.registry
         let token = DevelopmentToken.sample()
