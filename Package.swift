@@ -33,14 +33,20 @@ let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let nio: [Target.Dependency] =
+    ["NIOCore", "NIOPosix", "NIOHTTP1", "NIOWebSocket", "NIOTLS", "NIOConcurrencyHelpers"].map {
+        .product(name: $0, package: "swift-nio")
+    } + [.product(name: "NIOSSL", package: "swift-nio-ssl")]
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
     name: "Portcullis",
-    platforms: [.macOS(.v15)],
+    platforms: [.macOS(.v13), .iOS(.v15)],
     products: [
         .library(name: "AppAttest", targets: ["AppAttest"]),
         .library(name: "DPoP", targets: ["DPoP"]),
+        .library(name: "PortcullisClient", targets: ["PortcullisClient"]),
+        .library(name: "PortcullisClientNIO", targets: ["PortcullisClientNIO"]),
         .executable(name: "portcullis", targets: ["portcullis"]),
         .executable(name: "portcullis-sim", targets: ["portcullis-sim"]),
     ],
@@ -55,7 +61,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
-        // Tests only: a WebSocket and TLS client that shares no code with the gateway's libwebsockets and OpenSSL.
+        // The client library's transport on Linux; in tests, clients and servers that share no code with the gateway's network.
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     ],
@@ -158,6 +164,15 @@ let package = Package(
             name: "portcullis",
             dependencies: ["GatewayServer", "Settings", "AuditTrail", "Observability", "WireText", argumentParser],
             swiftSettings: houseSettings),
+
+        // The libraries for apps: the first for every system, the second with a transport on SwiftNIO.
+        .target(
+            name: "PortcullisClient",
+            // Apple's systems have CryptoKit.
+            dependencies: [.product(name: "Crypto", package: "swift-crypto", condition: .when(platforms: [.linux]))],
+            swiftSettings: houseSettings),
+        .target(
+            name: "PortcullisClientNIO", dependencies: ["PortcullisClient"] + nio, swiftSettings: houseSettings),
 
         // Stand-ins for Apple, a device and a MUD: for tests and for trying the gateway out.
         .target(
@@ -283,6 +298,14 @@ let package = Package(
                 .product(name: "CoreMetrics", package: "swift-metrics"),
             ],
             swiftSettings: houseSettings),
+        .testTarget(
+            name: "PortcullisClientTests",
+            dependencies: [
+                "PortcullisClient", "PortcullisClientNIO", "EdgeTestKit", "DeviceSimulation", "AppAttest", "DPoP",
+                crypto,
+            ] + nio,
+            // Stand-ins for Apple's modules, which a test compiles by itself.
+            exclude: ["AppleStubs"], swiftSettings: houseSettings),
         .testTarget(name: "HouseRulesTests", dependencies: ["EdgeTestKit", crypto], swiftSettings: houseSettings),
         .target(
             name: "EdgeTestKit",

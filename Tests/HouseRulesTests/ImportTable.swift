@@ -168,6 +168,19 @@ enum ImportTable {
                 "Thin: it reads arguments and talks to the terminal; all else is in GatewayServer, Settings and AuditTrail."
         ),
         ImportRow(
+            target: "PortcullisClient", isPure: false, ours: [],
+            others: ["Crypto", "CryptoKit", "DeviceCheck", "Foundation", "Glibc", "Network", "Security", "os"],
+            reason: """
+                A library for apps, so nothing of the gateway. Crypto and Glibc where Apple's modules don't exist; its folder Core is pure, which a test of its own checks.
+                """),
+        ImportRow(
+            target: "PortcullisClientNIO", isPure: false, ours: ["PortcullisClient"],
+            others: [
+                "Foundation", "NIOConcurrencyHelpers", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "NIOTLS",
+                "NIOWebSocket",
+            ],
+            reason: "The transport of PortcullisClient on SwiftNIO, for systems without Apple's URLSession."),
+        ImportRow(
             target: "DeviceSimulation", isPure: true, ours: ["AppAttest"],
             others: ["Crypto", "X509", "SwiftASN1", "FoundationEssentials"],
             reason: "The same tools as the verifier that it deceives."),
