@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import NIOTLS
@@ -157,9 +158,11 @@ enum TransportFailure {
         case is GateError, is NetworkProblem, is AnswerFault, is UpgradeRefusal, is CancellationError, is WebSocketEnd:
             error
         case let error as NIOConnectionError: problem(error)
+        case is NIOHTTPClientUpgradeError: AnswerFault.webSocket("a malformed 101")
+        case is HTTPParserError: AnswerFault.header("malformed")
         case is ChannelError: NetworkProblem.connectionLost
         case let error as IOError: problem(error)
-        default: "\(error)".utf8.count > 0 ? tls(error) : NetworkProblem.tls
+        default: tls(error)
         }
     }
 

@@ -51,7 +51,7 @@ public final class NIOTransport: Transport {
             channel.eventLoop.makeCompletedFuture {
                 guard head.headers["Sec-WebSocket-Extensions"].isEmpty, head.headers["Sec-WebSocket-Protocol"].isEmpty
                 else {
-                    throw AnswerFault.webSocket("an extension or a subprotocol that wasn't offered")
+                    return opened.fail(AnswerFault.webSocket("an extension or a subprotocol that wasn't offered"))
                 }
                 let handler = SocketHandler(maximumBytes: maximumBytes)
                 try channel.pipeline.syncOperations.addHandler(handler)

@@ -33,8 +33,9 @@ extension UInt8 {
 extension Collection<UInt8> {
     /// The digits of a decimal number, without sign; nil for anything else, and above `maximum`.
     func decimal(upTo maximum: Int) -> Int? {
-        guard !isEmpty, count <= 18, allSatisfy(\.isASCIIDigit) else { return nil }
-        let number = reduce(0) { $0 * 10 + Int($1 - 0x30) }
-        return number <= maximum ? number : nil
+        guard !isEmpty, count <= 19, allSatisfy(\.isASCIIDigit) else { return nil }
+        // 19 digits fit into 64 bits without a sign.
+        let number = reduce(0 as UInt64) { $0 * 10 + UInt64($1 - 0x30) }
+        return number <= UInt64(maximum) ? Int(number) : nil
     }
 }

@@ -90,12 +90,13 @@ struct GateAddress: Sendable {
     /// A client and a server may resolve `..` differently, and the proof names one URL.
     private static func hasDotSegment(_ path: String) -> Bool {
         path.utf8.split(separator: UInt8(ascii: "/")).contains { segment in
-            var rest = segment.map(\.lowercasedASCII)
-            while rest.starts(with: "%2e".utf8) || rest.first == UInt8(ascii: ".") {
-                rest.removeFirst(rest.first == UInt8(ascii: ".") ? 1 : 3)
+            var rest = segment.map(\.lowercasedASCII)[...]
+            var dots = 0
+            while rest.first == UInt8(ascii: ".") || rest.starts(with: "%2e".utf8) {
+                rest = rest.dropFirst(rest.first == UInt8(ascii: ".") ? 1 : 3)
+                dots += 1
             }
-            let dots = segment.count - rest.count
-            return rest.isEmpty && dots > 0 && dots <= 6
+            return rest.isEmpty && (1...2).contains(dots)
         }
     }
 }

@@ -79,10 +79,7 @@ struct JSONCursor {
         let (start, hasEscapes) = try skipString()
         let content = bytes[start..<position - 1]
         let text = hasEscapes ? try Self.unescaped(content) : Array(content)
-        let string = String(decoding: text, as: UTF8.self)
-        // What isn't UTF-8 was replaced.
-        guard string.utf8.elementsEqual(text) else { throw .malformed }
-        return string
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// - Returns: where its content begins.
@@ -103,6 +100,11 @@ struct JSONCursor {
             }
         }
         throw .malformed
+    }
+
+    private mutating func skipCheckedString() throws(Fault) {
+        let (start, hasEscapes) = try skipString()
+        if hasEscapes { _ = try Self.unescaped(bytes[start..<position - 1]) }
     }
 
     private static func unescaped(_ content: ArraySlice<UInt8>) throws(Fault) -> [UInt8] {
@@ -160,7 +162,7 @@ struct JSONCursor {
                 closers.removeLast()
             } else {
                 if closers.last == UInt8(ascii: "}") {
-                    _ = try skipString()
+                    try skipCheckedString()
                     skipSpace()
                     try expect(UInt8(ascii: ":"))
                     skipSpace()
@@ -170,7 +172,7 @@ struct JSONCursor {
                     closers.append(closer)
                     continue
                 }
-                if current == UInt8(ascii: "\"") { _ = try skipString() } else { _ = try scalar() }
+                if current == UInt8(ascii: "\"") { try skipCheckedString() } else { _ = try scalar() }
             }
             try skipSeparator(before: closers.last)
         } while !closers.isEmpty

@@ -37,6 +37,8 @@ struct JSONMembers {
     /// - Parameter maximumBytes: more is refused unread.
     init(_ bytes: [UInt8], maximumBytes: Int) throws(Fault) {
         guard bytes.count <= maximumBytes else { throw .tooLong }
+        // What isn't UTF-8 would have been replaced.
+        guard String(decoding: bytes, as: UTF8.self).utf8.elementsEqual(bytes) else { throw .malformed }
         self.bytes = bytes
         var cursor = JSONCursor(bytes)
         var members: [Member] = []

@@ -1,0 +1,179 @@
+import EdgeTestKit
+import Foundation
+import Testing
+
+@testable import PortcullisClient
+
+@Suite("A hostile WebSocket", .timeLimit(.minutes(2)))
+struct HostileSocketTests {
+    private func player(
+        _ dialect: SessionDialect = .raw, headers: [String: String] = [:],
+        _ change: (inout GateConfiguration) -> Void = { _ in },
+        _ script: @escaping @Sendable (StandInSocket) async throws -> Void
+    ) async throws -> (Player, StandIn) {
+        let server = try await StandIn { _ in .webSocket(headers: headers, script) }
+        let bench = try Bench(server.url, change)
+        return (Player(bench.client.connect(ConnectionOptions(.none, dialect: dialect)), at: server), server)
+    }
+
+    private func end(
+        _ dialect: SessionDialect = .raw, _ change: (inout GateConfiguration) -> Void = { _ in },
+        _ script: @escaping @Sendable (StandInSocket) async throws -> Void
+    ) async throws -> ConnectionEnd {
+        let (player, _) = try await player(dialect, change, script)
+        return try await player.end()
+    }
+
+    @Test(arguments: [
+        WebSocketFrame(WebSocketFrame.Opcode.binary, [1], reserved: 4),
+        WebSocketFrame(WebSocketFrame.Opcode.continuation, [1]),
+        WebSocketFrame(3, [1]), WebSocketFrame(WebSocketFrame.Opcode.text, [0xFF]),
+        WebSocketFrame(WebSocketFrame.Opcode.text, [0xE2, 0x82]),
+    ])
+    func `a frame that breaks the protocol ends the connection`(frame: WebSocketFrame) async throws {
+        let end = try await end { socket in
+            try await socket.send(frame)
+            try await socket.idle()
+        }
+        #expect(end.cause == .protocolViolation && end.action == .connectAgain, "\(end)")
+    }
+
+    @Test func `a message inside another is a violation`() async throws {
+        let end = try await end { socket in
+            try await socket.send(WebSocketFrame(WebSocketFrame.Opcode.text, [0x61], isFinal: false))
+            try await socket.send(.text("b"))
+            try await socket.idle()
+        }
+        #expect(end.cause == .protocolViolation)
+    }
+
+    @Test func `a message at the limit arrives, and a larger one ends the connection`() async throws {
+        let (player, _) = try await player(.raw, { $0.limits.messageBytes = 4_096 }) { socket in
+            try await socket.send(.binary([UInt8](repeating: 0x61, count: 4_096)))
+            try await socket.send(
+                WebSocketFrame(WebSocketFrame.Opcode.binary, [UInt8](repeating: 0x62, count: 4_000), isFinal: false))
+            try await socket.send(
+                WebSocketFrame(WebSocketFrame.Opcode.continuation, [UInt8](repeating: 0x62, count: 97)))
+            try await socket.idle()
+        }
+        #expect(try await player.end().error == .malformedAnswer(.bodyTooLarge))
+        #expect(player.seen.current.output.count == 4_096)
+    }
+
+    @Test func `a frame of an announced exabyte ends the connection`() async throws {
+        let end = try await end { socket in
+            try await socket.connection.send([0x82, 127, 0x0F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF])
+            try await socket.idle()
+        }
+        #expect(end.cause == .protocolViolation)
+    }
+
+    @Test func `endless empty fragments end the connection`() async throws {
+        let end = try await end(.raw, { $0.limits.messageBytes = 4_096 }) { socket in
+            try await socket.send(WebSocketFrame(WebSocketFrame.Opcode.binary, [], isFinal: false))
+            while true { try await socket.send(WebSocketFrame(WebSocketFrame.Opcode.continuation, [], isFinal: false)) }
+        }
+        #expect(end.error == .malformedAnswer(.bodyTooLarge))
+    }
+
+    @Test func `an extension that wasn't offered ends the attempt`() async throws {
+        let (player, _) = try await player(headers: ["Sec-WebSocket-Extensions": "permessage-deflate"]) {
+            try await $0.idle()
+        }
+        #expect(try await player.end().cause == .failed)
+    }
+
+    @Test func `a 101 with the wrong key ends the attempt`() async throws {
+        let (player, server) = try await player(headers: ["Sec-WebSocket-Accept": "AAAAAAAAAAAAAAAAAAAAAAAAAAA="]) {
+            try await $0.idle()
+        }
+        #expect(try await player.end().cause == .failed)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func `a flood of pings is answered with a bounded number of pongs, and doesn't starve the output`()
+        async throws
+    {
+        let (player, _) = try await player { socket in
+            for _ in 0..<20_000 { try await socket.send(.ping([UInt8](repeating: 1, count: 100))) }
+            try await socket.send(.binary(Array("there".utf8)))
+            try await socket.idle()
+        }
+        try await player.text("there")
+    }
+
+    @Test func `a server that isn't read by the app stops sending, and memory stays bounded`() async throws {
+        let sent = Awaited(0)
+        let server = try await StandIn { _ in
+            .webSocket { socket in
+                while true {
+                    try await socket.send(.binary([UInt8](repeating: 0x61, count: 16_384)))
+                    sent.update { $0 += 16_384 }
+                }
+            }
+        }
+        let bench = try Bench(server.url)
+        let connection = bench.client.connect(ConnectionOptions(.none, dialect: .raw))
+        // The queue of events, the inbox, and the sockets' own buffers.
+        try await sent.wait(for: "a megabyte") { $0 > 1 << 20 ? () : nil }
+        var before = sent.current
+        while (try? await sent.wait(
+            for: "more", within: .milliseconds(300), until: { [before] in $0 > before ? () : nil })) != nil
+        {
+            before = sent.current
+        }
+        #expect(sent.current < 16 << 20)
+        var events = connection.makeAsyncIterator()
+        for _ in 0..<200 { _ = await events.next() }
+        try await sent.wait(for: "more") { [before] in $0 > before ? () : nil }
+        await connection.close()
+    }
+
+    @Test func `a session that is lost again and again comes back at a bounded rate`() async throws {
+        let server = try await StandIn { _ in
+            .webSocket { socket in
+                _ = try await socket.message()
+                try await socket.send(
+                    #"{"type":"session","sessionId":"s","token":"t","capabilities":["gap","tokenRotation"]}"#)
+                try await socket.send(.close(1012))
+                try await socket.idle()
+            }
+        }
+        let clock = ManualClock()
+        let bench = try Bench(server.url, clock: clock) { $0.reconnection = ReconnectPolicy() }
+        let player = Player(bench.client.connect(ConnectionOptions(.none)))
+        let pusher = Task {
+            while !Task.isCancelled { clock.sleeps.isEmpty ? await Task.yield() : clock.advance(0.05) }
+        }
+        defer { pusher.cancel() }
+        let start = clock.now
+        try await player.wait(for: "many connections") { $0.connections + $0.states.count > 90 || $0.end != nil }
+        // Twenty at once, and one a second.
+        #expect(Double(server.requests.count) <= 22 + (clock.now - start))
+    }
+
+    @Test func `a hint of years is a minute`() async throws {
+        let (player, _) = try await player(.typed) { socket in
+            _ = try await socket.message()
+            try await socket.send(
+                #"{"type":"session","sessionId":"s","token":"t","capabilities":["gap","tokenRotation"]}"#)
+            try await socket.send(#"{"type":"draining","reconnectAfterMs":999999999999}"#)
+            try await socket.send(.close(1012))
+            try await socket.idle()
+        }
+        try await player.wait(for: "a pause") { seen in
+            seen.states.contains {
+                if case .waiting(let seconds, _) = $0 { seconds <= 60.5 && seconds >= 60 } else { false }
+            }
+        }
+    }
+
+    @Test func `a close reason is no secret of the log, and not longer than a line`() async throws {
+        let secret = String(repeating: "s3cret", count: 19)
+        let end = try await end { socket in
+            try await socket.send(.close(1008, secret))
+            try await socket.idle()
+        }
+        #expect(end.cause == .failed && end.error?.description.contains("s3cret") == false)
+    }
+}
