@@ -159,7 +159,6 @@ enum TransportFailure {
             error
         case let error as NIOConnectionError: problem(error)
         case is NIOHTTPClientUpgradeError: AnswerFault.webSocket("a malformed 101")
-        case is HTTPParserError: AnswerFault.header("malformed")
         case is ChannelError: NetworkProblem.connectionLost
         case let error as IOError: problem(error)
         default: tls(error)

@@ -52,6 +52,8 @@ final class ResponseCollector: ChannelInboundHandler, RemovableChannelHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
         case let error as HTTPParserError where error == .headerOverflow: fail(AnswerFault.header("too long"), context)
+        // The connection ended in the middle of the answer.
+        case let error as HTTPParserError where error == .invalidEOFState: fail(NetworkProblem.connectionLost, context)
         case is HTTPParserError: fail(AnswerFault.header("malformed"), context)
         default: fail(error, context)
         }

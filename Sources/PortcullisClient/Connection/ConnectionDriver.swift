@@ -9,15 +9,23 @@ actor ConnectionDriver {
     /// Somebody wants the next attempt, or a probe, at once.
     nonisolated let nudges = HandoverQueue<Void>()
 
+    /// What waits to be written, in order: a ping has to be behind the inputs that it confirms.
+    private enum Outgoing: Sendable {
+        case message(WebSocketMessage)
+        case ping(upTo: InputNumber)
+    }
+
     private let opener: ConnectionOpener
     private let policy: ReconnectPolicy
     private let platform: ClientPlatform
     private let log: ClientLog
     private var core: SessionCore
-    private var outgoing = HandoverQueue<WebSocketMessage>()
+    private var outgoing = HandoverQueue<Outgoing>()
     private var channel: (any WebSocketChannel)?
     private var isOver = false
     private var messages = 0
+    /// The reader waits for the app.
+    private var isHeldUp = false
 
     init(
         _ opener: ConnectionOpener, _ options: ConnectionOptions, _ configuration: GateConfiguration,
@@ -35,7 +43,7 @@ actor ConnectionDriver {
     /// Runs until the session has ended, or its task is cancelled.
     func run() async {
         let stop = platform.network.observe { [nudges] isAvailable in
-            if isAvailable { nudges.post(()) }
+            if isAvailable { nudges.postOnce(()) }
         }
         defer { stop() }
         let end = await live()
@@ -164,7 +172,10 @@ actor ConnectionDriver {
                     case .text(let bytes): core.receive(bytes, isText: true)
                     case .binary(let bytes): core.receive(bytes, isText: false)
                     }
-                if let end = await perform(orders) { return end }
+                isHeldUp = true
+                let end = await perform(orders)
+                isHeldUp = false
+                if let end { return end }
                 if core.isOver { return await closing(channel) }
             }
             return nil
@@ -179,11 +190,16 @@ actor ConnectionDriver {
         return .closed(code: 1000, reason: "")
     }
 
-    private func write(_ outgoing: HandoverQueue<WebSocketMessage>, to channel: any WebSocketChannel) async
+    private func write(_ outgoing: HandoverQueue<Outgoing>, to channel: any WebSocketChannel) async
         -> WebSocketEnd?
     {
         do {
-            while let message = await outgoing.next() { try await channel.send(message) }
+            while let next = await outgoing.next() {
+                switch next {
+                case .message(let message): try await channel.send(message)
+                case .ping(let number): ping(upTo: number, channel, of: outgoing)
+                }
+            }
             // After the last message of a session that the app ends.
             if core.isClosing { channel.close(code: 1000, reason: "") }
             return nil
@@ -204,7 +220,8 @@ actor ConnectionDriver {
         var idle = 0.0
         let interval = max(policy.probeAfter / 4, 0.05)
         while (try? await platform.clock.sleep(seconds: interval)) != nil {
-            idle = messages == seen ? idle + interval : 0
+            // While the app doesn't read the events, pongs aren't read either.
+            idle = messages == seen && !isHeldUp ? idle + interval : 0
             seen = messages
             let isDue = idle >= policy.probeAfter || idle >= policy.probeAfter / 2 && core.awaitsConfirmation
             if isDue {
@@ -217,6 +234,7 @@ actor ConnectionDriver {
 
     private func answerNudges(_ channel: any WebSocketChannel) async -> WebSocketEnd? {
         while await nudges.next() != nil {
+            guard !isHeldUp else { continue }
             if let end = await probe(channel) { return end }
         }
         return nil
@@ -247,9 +265,9 @@ actor ConnectionDriver {
     private func perform(_ orders: [SessionCore.Order]) async -> WebSocketEnd? {
         for order in orders {
             switch order {
-            case .send(let message): outgoing.post(message)
+            case .send(let message): outgoing.post(.message(message))
             case .event(let event): await emit(event)
-            case .ping(let number): ping(upTo: number)
+            case .ping(let number): outgoing.post(.ping(upTo: number))
             case .abandon(let end):
                 core.toldEnd = end
                 channel?.close(code: 1002, reason: "")
@@ -261,20 +279,12 @@ actor ConnectionDriver {
 
     private func emit(_ event: ConnectionEvent) async { await events.push(event, cost: event.cost) }
 
-    /// The ping has to be behind the inputs that it confirms.
-    private func ping(upTo number: InputNumber) {
-        guard let channel else { return }
-        let outgoing = outgoing
+    /// Begins a ping; its pong confirms the inputs that were written before it.
+    private func ping(upTo number: InputNumber, _ channel: any WebSocketChannel, of outgoing: HandoverQueue<Outgoing>) {
         Task {
-            await outgoing.drained()
-            guard (try? await channel.ping()) != nil else { return }
-            await self.pong(upTo: number, over: outgoing)
+            guard (try? await channel.ping()) != nil, outgoing === self.outgoing, self.channel != nil else { return }
+            await perform(core.pong(upTo: number))
         }
-    }
-
-    private func pong(upTo number: InputNumber, over outgoing: HandoverQueue<WebSocketMessage>) async {
-        guard outgoing === self.outgoing, channel != nil else { return }
-        await perform(core.pong(upTo: number))
     }
 
     // MARK: From the app
@@ -314,7 +324,7 @@ actor ConnectionDriver {
         await perform(core.close())
         // The writer closes the connection when all of it is written.
         outgoing.finish()
-        if channel == nil { nudges.post(()) }
+        if channel == nil { nudges.postOnce(()) }
     }
 }
 

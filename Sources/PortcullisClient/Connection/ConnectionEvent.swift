@@ -98,6 +98,8 @@ public struct ConnectionEnd: Sendable, Equatable {
         case sessionTimeout
         /// It was ended to make room for another session of this client.
         case sessionEvicted
+        /// This client, or its address, has too many sessions.
+        case tooManySessions
         /// The operator has closed it.
         case closedByOperator
         /// The operator has blocked this client, or revoked its key.

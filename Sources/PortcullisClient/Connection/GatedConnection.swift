@@ -35,7 +35,11 @@ public final class GatedConnection: AsyncSequence, Sendable {
         task = Task { await driver.run() }
     }
 
-    deinit { task.cancel() }
+    deinit {
+        // Nobody reads the events any more, so nobody may wait for room.
+        driver.events.finish()
+        task.cancel()
+    }
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(connection: self) }
 
@@ -67,7 +71,7 @@ public final class GatedConnection: AsyncSequence, Sendable {
 
     /// Tries to connect now instead of after the back-off: for instance when the app has come to the foreground. A connection that seems to
     /// be open is probed.
-    public func reconnectNow() { driver.nudges.post(()) }
+    public func reconnectNow() { driver.nudges.postOnce(()) }
 
     /// Ends the session. The events end with ``ConnectionEnd/Cause/clientClosed``.
     public func close() async { await driver.close() }

@@ -49,6 +49,11 @@ final class HandoverQueue<Element: Sendable>: Sendable {
         consumer?.resume(returning: element)
     }
 
+    /// Queues an element unless there is one.
+    func postOnce(_ element: Element) {
+        if state.withLock({ $0.count == 0 }) { post(element) }
+    }
+
     /// Queues an element, and waits until there is room for the next one.
     func push(_ element: Element, cost: Int) async {
         post(element, cost: cost)
@@ -105,11 +110,6 @@ final class HandoverQueue<Element: Sendable>: Sendable {
             return state.consumer
         }
         consumer?.resume(returning: nil)
-    }
-
-    /// Waits until everything was handed over, or the end.
-    func drained() async {
-        while state.withLock({ $0.count > 0 && !$0.isFinished }) { await Task.yield() }
     }
 
     /// What is queued can still be taken; nothing more is accepted.

@@ -129,6 +129,50 @@ struct HostileSocketTests {
         await connection.close()
     }
 
+    @Test func `an app that drops a connection it hasn't read leaves no socket`() async throws {
+        let gone = Awaited(false)
+        let server = try await StandIn { _ in
+            .webSocket { socket in
+                defer { gone.update { $0 = true } }
+                while true { try await socket.send(.binary([UInt8](repeating: 0x61, count: 16_384))) }
+            }
+        }
+        let bench = try Bench(server.url)
+        do {
+            let connection = bench.client.connect(ConnectionOptions(.none, dialect: .raw))
+            var events = connection.makeAsyncIterator()
+            for _ in 0..<10 { _ = await events.next() }
+        }
+        try await gone.wait(for: "the socket's end") { $0 ? () : nil }
+    }
+
+    @Test func `an app that reads slowly isn't taken for a lost connection`() async throws {
+        let (sent, total) = (Awaited(0), 200 * 16_384)
+        let server = try await StandIn { _ in
+            .webSocket { socket in
+                for _ in 0..<200 {
+                    try await socket.send(.binary([UInt8](repeating: 0x61, count: 16_384)))
+                    sent.update { $0 += 16_384 }
+                }
+                try await socket.idle()
+            }
+        }
+        let clock = ManualClock()
+        let bench = try Bench(server.url, clock: clock) { $0.limits.queuedEvents = 4 }
+        let connection = bench.client.connect(ConnectionOptions(.none, dialect: .raw))
+        var events = connection.makeAsyncIterator()
+        for _ in 0..<3 { _ = await events.next() }
+        try await sent.wait(for: "output") { $0 >= 20 * 16_384 ? () : nil }
+        // Two minutes in which nothing is read.
+        for _ in 0..<24 { try await clock.pass(4...5) }
+        var received = 16_384
+        while received < total, let event = await events.next() {
+            if case .output(let output) = event { received += output.bytes.count }
+            if case .state(.ended(let end)) = event { Issue.record("\(end)") }
+        }
+        #expect(received == total)
+    }
+
     @Test func `a session that is lost again and again comes back at a bounded rate`() async throws {
         let server = try await StandIn { _ in
             .webSocket { socket in

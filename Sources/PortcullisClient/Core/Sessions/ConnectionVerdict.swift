@@ -29,7 +29,10 @@ enum ConnectionVerdict: Sendable, Equatable {
         case 1002, 1003, 1007, 1009:
             .end(ConnectionEnd(.protocolViolation, .connectAgain, .malformedAnswer(.webSocket("closed with \(code)"))))
         case 1008: policy(reason)
-        case 1013: lost(core, after: max(core.hint ?? 0, fullDelay))
+        case 1013:
+            core.canResume
+                ? .comeBack(after: max(core.hint ?? 0, fullDelay))
+                : .end(ConnectionEnd(.tooManySessions, .connectLater(seconds: fullDelay)))
         case 1014: .end(ConnectionEnd(.serviceUnreachable, .connectLater(seconds: serviceDelay)))
         default: lost(core, after: core.hint)
         }
