@@ -1,0 +1,51 @@
+// Stand-in for Apple's module: the signatures of its public interface that the library uses.
+public import Foundation
+public import Security
+
+public struct SHA256Digest: Sequence, Sendable {
+    public func makeIterator() -> Array<UInt8>.Iterator { [].makeIterator() }
+}
+
+public struct SHA256: Sendable {
+    public static func hash<D: DataProtocol>(data: D) -> SHA256Digest { SHA256Digest() }
+}
+
+public enum P256: Sendable {
+    public enum Signing: Sendable {
+        public struct ECDSASignature: Sendable {
+            public var rawRepresentation: Data { Data() }
+        }
+
+        public struct PublicKey: Sendable {
+            public var x963Representation: Data { Data() }
+        }
+
+        public struct PrivateKey: Sendable {
+            public init(compactRepresentable: Bool = true) {}
+            public init<D: ContiguousBytes>(rawRepresentation: D) throws {}
+
+            public var publicKey: PublicKey { PublicKey() }
+            public var rawRepresentation: Data { Data() }
+
+            public func signature<D: DataProtocol>(for data: D) throws -> ECDSASignature { ECDSASignature() }
+        }
+    }
+}
+
+public enum SecureEnclave: Sendable {
+    public static var isAvailable: Bool { false }
+
+    public enum P256: Sendable {
+        public enum Signing: Sendable {
+            public struct PrivateKey: Sendable {
+                public init(compactRepresentable: Bool = true, accessControl: SecAccessControl) throws {}
+                public init(dataRepresentation: Data) throws {}
+
+                public var publicKey: CryptoKit.P256.Signing.PublicKey { .init() }
+                public var dataRepresentation: Data { Data() }
+
+                public func signature<D: DataProtocol>(for data: D) throws -> CryptoKit.P256.Signing.ECDSASignature { .init() }
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import EdgeTestKit
+import Foundation
+import Testing
+
+/// Linux doesn't compile what is for Apple's systems alone. Here it is checked all the same: against stand-ins for Apple's modules.
+@Suite("The code for Apple's systems")
+struct AppleCodeTests {
+    private static let modules = ["Security", "CryptoKit", "DeviceCheck", "Network", "os"]
+
+    private let folder: TemporaryDirectory
+    private let stubs = RepositoryText.root.appendingPathComponent("Tests/PortcullisClientTests/AppleStubs").path
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    private func swiftc(_ arguments: [String]) async throws -> ChildOutput {
+        try await ChildProcess.run("swiftc", ["-swift-version", "6"] + arguments, within: .seconds(280))
+    }
+
+    private func compileStubs() async throws {
+        for module in Self.modules {
+            let output = try await swiftc([
+                "-emit-module", "-module-name", module, "-parse-as-library", "-I", folder.path, "-enable-library-evolution",
+                "-emit-module-path", folder.file("\(module).swiftmodule"), "\(stubs)/\(module).swift",
+            ])
+            guard output.ending == .exited(0) else { throw EdgeTestError("\(module): \(output)") }
+        }
+    }
+
+    /// - Parameter sources: of the library, by path.
+    private func check(_ sources: [String], _ options: [String]) async throws -> ChildOutput {
+        try await swiftc(
+            [
+                "-typecheck", "-module-name", "PortcullisClient", "-package-name", "portcullis", "-parse-as-library",
+                "-I", folder.path, "-enable-upcoming-feature", "ExistentialAny", "-enable-upcoming-feature",
+                "InternalImportsByDefault", "-warnings-as-errors",
+            ] + options + sources)
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `is type-checked as part of the whole library, in debug and release`() async throws {
+        try await compileStubs()
+        let files = RepositoryText.swiftFiles(below: "Sources/PortcullisClient")
+        let sources = files.map { RepositoryText.root.appendingPathComponent($0.path).path }
+        for options in [["-DDEBUG"], []] {
+            let output = try await check(sources, options)
+            #expect(output.ending == .exited(0), "\(output)")
+        }
+        // The check sees mistakes in this code.
+        let broken = try folder.write("extension AppleAppAttest { func f() { DCAppAttestService.shared.nothing() } }", to: "Broken.swift")
+        let output = try await check(sources + [broken], ["-DDEBUG"])
+        #expect(output.ending == .exited(1) && output.errorText.contains("nothing"), "\(output)")
+    }
+
+    @Test func `has less than 400 lines`() {
+        let files = RepositoryText.swiftFiles(below: "Sources/PortcullisClient/Apple")
+        let lines = files.reduce(0) { $0 + $1.text.split(separator: "\n", omittingEmptySubsequences: false).count - 1 }
+        #expect(files.count == 7 && lines < 400, "\(lines)")
+    }
+
+    @Test func `is all that asks for a system`() {
+        for file in RepositoryText.swiftFiles(below: "Sources/PortcullisClient") where !file.path.contains("/Apple/") {
+            for module in ["DeviceCheck", "Security", "Network", "os"] {
+                #expect(!file.text.contains("import \(module)\n"), "\(file.path)")
+            }
+        }
+    }
+}
