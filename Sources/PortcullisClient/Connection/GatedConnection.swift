@@ -45,7 +45,9 @@ public final class GatedConnection: AsyncSequence, Sendable {
 
     /// Sends a line of input. It may be called at any time: an input waits for the connection.
     ///
-    /// - Parameter endsLine: false: the text is sent as it is, for instance a single key.
+    /// - Parameters:
+    ///   - text: at most 64 KiB.
+    ///   - endsLine: false: the text is sent as it is, for instance a single key.
     /// - Returns: its number, for ``ConnectionEvent/input(_:)``.
     /// - Throws: ``GateError/inputRefused(_:)`` if it is too large, or if too many inputs wait for confirmation;
     ///   ``GateError/notConnected`` after the end.

@@ -29,6 +29,7 @@ public struct GateConfiguration: Sendable {
     ///   - bundleIdentifier: nil: the main bundle's.
     ///   - developmentToken: for simulators and Linux. Builds for devices ignore it. nil: the environment's `PORTCULLIS_DEV_TOKEN`, or
     ///     `GATE_AI_DEV_TOKEN`.
+    ///   - logLevel: what ``ClientPlatform/log`` gets.
     /// - Throws: ``GateError/configuration(_:)``
     public init(
         baseURLString: String, teamIdentifier: String, bundleIdentifier: String? = nil, developmentToken: String? = nil,

@@ -34,6 +34,9 @@ public actor SignedRequests {
     ///
     /// - Parameters:
     ///   - path: below the base URL; a query may follow.
+    ///   - method: of the request.
+    ///   - body: nil: none. A GET's isn't signed.
+    ///   - additionalHeaders: of the app.
     ///   - recipe: what the signature covers; it depends on the proxy in front of the service.
     /// - Returns: the answer, whatever its status is: ``GateResponse/refusal`` says what a refusal means.
     public func perform(

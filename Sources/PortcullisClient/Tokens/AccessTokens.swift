@@ -31,7 +31,8 @@ public actor AccessTokens {
     ///
     /// - Parameters:
     ///   - path: for instance `api/hello`; a query may follow.
-    ///   - nonce: ``dpopNonce(from:)`` of a 401, for the second attempt. nil: the last one that this server has sent.
+    ///   - method: of the request.
+    ///   - nonce: ``dpopNonce(from:)-(GateResponse)`` of a 401, for the second attempt. nil: the last one that this server has sent.
     /// - Returns: good for one request: a proof can't be used twice.
     public func authorizationHeaders(
         for path: String, method: HTTPMethod, nonce: String? = nil
@@ -69,6 +70,8 @@ public actor AccessTokens {
     ///
     /// - Parameters:
     ///   - path: below the base URL; a query may follow.
+    ///   - method: of the request.
+    ///   - body: nil: none.
     ///   - additionalHeaders: beside `Authorization` and `DPoP`, which can't be replaced.
     /// - Returns: the answer, whatever its status is: ``GateResponse/refusal`` says what a refusal means.
     public func performRequest(

@@ -53,7 +53,9 @@ public struct ServerPin: Sendable {
         package let pkcs12: Data
         package let passphrase: String
 
-        /// - Parameter pkcs12: the content of `client.p12`.
+        /// - Parameters:
+        ///   - pkcs12: the content of `client.p12`.
+        ///   - passphrase: of the file; empty in development files.
         public init(pkcs12: Data, passphrase: String = "") { (self.pkcs12, self.passphrase) = (pkcs12, passphrase) }
 
         /// Reads a file of the main bundle. Add it to the debug configuration only.
