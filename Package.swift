@@ -321,7 +321,7 @@ let package = Package(
             name: "EdgeTests",
             dependencies: [
                 "EdgeTestKit", "PostgreSQL", "PostgreSQLTestKit", "SettingsTestKit", "DeviceSimulation", "AppAttest",
-                "Compression",
+                "Compression", "PortcullisClient", "PortcullisClientNIO",
                 "WebSocketWire", "CZlib", "portcullis",
                 "portcullis-sim",
                 crypto,

@@ -107,7 +107,8 @@
 
         private func end(_ error: any Error) -> WebSocketEnd {
             WebSocketEnd(
-                closeCode: task.closeCode.rawValue, reason: task.closeReason.map { String(decoding: $0, as: UTF8.self) },
+                closeCode: task.closeCode.rawValue,
+                reason: task.closeReason.map { String(decoding: $0, as: UTF8.self) },
                 problem: NetworkProblem(urlErrorCode: (error as NSError).code))
         }
     }

@@ -78,18 +78,35 @@ public actor AccessTokens {
         path: String, method: HTTPMethod, body: Data? = nil, additionalHeaders: [String: String] = [:]
     ) async throws(GateError) -> GateResponse {
         do {
-            let url = try caller.address.url(path)
-            let others = try AppHeaders.checked(additionalHeaders)
-            return try await authorized(url, method) { [caller] fields in
-                let request = GateRequest(
-                    method.rawValue, url, headers: HeaderFields(fields.fields + others), body: body,
-                    maximumBytes: caller.limits.serviceBodyBytes)
-                return try await caller.call(request, within: caller.limits.serviceRequest)
-            } answer: {
-                $0
-            }
+            return try await perform(try caller.address.url(path), method, body, additionalHeaders)
         } catch {
             throw GateError(wrapping: error)
+        }
+    }
+
+    /// The same for a URL of another server that accepts this gate's tokens: see the warning at ``authorizationHeaders(for:method:nonce:)-(URL,_,_)``.
+    public func performRequest(
+        url: URL, method: HTTPMethod, body: Data? = nil, additionalHeaders: [String: String] = [:]
+    ) async throws(GateError) -> GateResponse {
+        do {
+            _ = try GateAddress(url.absoluteString.withoutQuery)
+            return try await perform(url.absoluteString, method, body, additionalHeaders)
+        } catch {
+            throw GateError(wrapping: error)
+        }
+    }
+
+    private func perform(
+        _ url: String, _ method: HTTPMethod, _ body: Data?, _ additionalHeaders: [String: String]
+    ) async throws -> GateResponse {
+        let others = try AppHeaders.checked(additionalHeaders)
+        return try await authorized(url, method) { [caller] fields in
+            let request = GateRequest(
+                method.rawValue, url, headers: HeaderFields(fields.fields + others), body: body,
+                maximumBytes: caller.limits.serviceBodyBytes)
+            return try await caller.call(request, within: caller.limits.serviceRequest)
+        } answer: {
+            $0
         }
     }
 

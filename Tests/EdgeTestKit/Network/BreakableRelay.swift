@@ -51,7 +51,9 @@ package final class BreakableRelay: Sendable {
 
     /// From now on nothing that clients send over the current connections arrives, but none of them ends. New connections work.
     package func silence() async throws {
-        for channel in open.current where channel.isActive { try await channel.setOption(.autoRead, value: false).get() }
+        for channel in open.current where channel.isActive {
+            try await channel.setOption(.autoRead, value: false).get()
+        }
     }
 }
 

@@ -44,7 +44,9 @@ public enum SecureEnclave: Sendable {
                 public var publicKey: CryptoKit.P256.Signing.PublicKey { .init() }
                 public var dataRepresentation: Data { Data() }
 
-                public func signature<D: DataProtocol>(for data: D) throws -> CryptoKit.P256.Signing.ECDSASignature { .init() }
+                public func signature<D: DataProtocol>(for data: D) throws -> CryptoKit.P256.Signing.ECDSASignature {
+                    .init()
+                }
             }
         }
     }

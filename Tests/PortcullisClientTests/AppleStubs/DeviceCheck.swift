@@ -8,7 +8,9 @@ public final class DCAppAttestService: Sendable {
 
     public func generateKey() async throws -> String { throw DCError(.featureUnsupported) }
 
-    public func attestKey(_ keyId: String, clientDataHash: Data) async throws -> Data { throw DCError(.featureUnsupported) }
+    public func attestKey(_ keyId: String, clientDataHash: Data) async throws -> Data {
+        throw DCError(.featureUnsupported)
+    }
 
     public func generateAssertion(_ keyId: String, clientDataHash: Data) async throws -> Data {
         throw DCError(.featureUnsupported)

@@ -1,3 +1,4 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 // Stand-in for Apple's module: the signatures of its public interface that the library uses. Linux has no Core Foundation, so its types are
 // those of Swift; what Foundation has on Apple's systems alone is added at the end.
 public import Foundation
@@ -29,8 +30,12 @@ public let kSecValueData: CFString = "v_Data"
 public let kSecImportExportPassphrase: CFString = "passphrase"
 public let kSecImportItemIdentity: CFString = "identity"
 
-public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { errSecParam }
-public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { errSecParam }
+public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
+    errSecParam
+}
+public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
+    errSecParam
+}
 public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus { errSecParam }
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus { errSecParam }
 
@@ -59,10 +64,14 @@ public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData { Da
 @discardableResult
 public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchorCertificates: CFArray?) -> OSStatus { errSecParam }
 @discardableResult
-public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ anchorCertificatesOnly: Bool) -> OSStatus { errSecParam }
+public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ anchorCertificatesOnly: Bool) -> OSStatus {
+    errSecParam
+}
 public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?) -> Bool { false }
 public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? { nil }
-public func SecPKCS12Import(_ pkcs12_data: CFData, _ options: CFDictionary, _ items: UnsafeMutablePointer<CFArray?>) -> OSStatus { errSecParam }
+public func SecPKCS12Import(_ pkcs12_data: CFData, _ options: CFDictionary, _ items: UnsafeMutablePointer<CFArray?>)
+    -> OSStatus
+{ errSecParam }
 
 /// In Apple's Foundation.
 public let NSURLAuthenticationMethodClientCertificate = "NSURLAuthenticationMethodClientCertificate"

@@ -41,16 +41,21 @@ extension GatewayTests {
             let stage = try await Stage { $0.clientCA(certificates) }
             let folder = URL(fileURLWithPath: certificates.clientCA).deletingLastPathComponent()
             var trust = stage.trust
-            trust.clientCertificate = ClientCertificate(pkcs12: try Data(contentsOf: folder.appendingPathComponent("client.p12")))
+            trust.clientCertificate = ClientCertificate(
+                pkcs12: try Data(contentsOf: folder.appendingPathComponent("client.p12")))
             let bench = try stage.bench(trust: trust)
-            try await Stage.expectEcho(Player(bench.client.connect(ConnectionOptions(.clientCertificate, dialect: dialect))))
+            try await Stage.expectEcho(
+                Player(bench.client.connect(ConnectionOptions(.clientCertificate, dialect: dialect))))
             let without = try stage.bench()
-            let end = try await Player(without.client.connect(ConnectionOptions(.clientCertificate, dialect: dialect))).end()
+            let end = try await Player(without.client.connect(ConnectionOptions(.clientCertificate, dialect: dialect)))
+                .end()
             #expect(end.error?.code == "app_auth_required" && end.action == .giveUp)
         }
 
         @Test(arguments: [SessionDialect.typed, .gmcp, .json])
-        func `a ticket opens a session once, and the session's token brings it back`(dialect: SessionDialect) async throws {
+        func `a ticket opens a session once, and the session's token brings it back`(dialect: SessionDialect)
+            async throws
+        {
             let stage = try await Stage()
             let relay = try await BreakableRelay.start(to: stage.gateway.port)
             let bench = try stage.bench(port: relay.port)
@@ -70,7 +75,9 @@ extension GatewayTests {
             let hash = BinaryText.hexadecimal(Digest.sha256(Array(secret.utf8)))
             let path = try folder.write("tests sha256:\(hash)\n", to: "secrets")
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-            let stage = try await Stage { $0.setting("AUTH_MODE", "shared-secret").setting("SHARED_SECRETS_PATH", path) }
+            let stage = try await Stage {
+                $0.setting("AUTH_MODE", "shared-secret").setting("SHARED_SECRETS_PATH", path)
+            }
             let bench = try stage.bench { $0.sharedSecret = secret }
             try await Stage.expectEcho(Player(bench.client.connect(ConnectionOptions(.assertion))))
             let without = try stage.bench()
@@ -118,7 +125,9 @@ extension GatewayTests {
             let bench = try stage.bench()
             let players = (0..<20).map { _ in Player(bench.client.connect(ConnectionOptions(dialect: .raw))) }
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<80 { group.addTask { _ = try await bench.client.tokens.authorizationHeaders(for: "x", method: .get) } }
+                for _ in 0..<80 {
+                    group.addTask { _ = try await bench.client.tokens.authorizationHeaders(for: "x", method: .get) }
+                }
                 try await group.waitForAll()
             }
             for player in players { try await player.connected() }
@@ -128,7 +137,8 @@ extension GatewayTests {
         @Test func `many assertions at once arrive in the order of their counters`() async throws {
             let stage = try await Stage { $0.setting("MAX_SESSIONS_PER_DEVICE", 100) }
             let bench = try stage.bench()
-            let players = (0..<20).map { _ in Player(bench.client.connect(ConnectionOptions(.assertion, dialect: .raw))) }
+            let players = (0..<20).map { _ in Player(bench.client.connect(ConnectionOptions(.assertion, dialect: .raw)))
+            }
             for player in players { try await player.connected() }
             for player in players { #expect(player.seen.current.states.count == 2, "\(player.seen.current.states)") }
         }
@@ -186,7 +196,9 @@ extension GatewayTests {
             let bench = try stage.bench(trust: ServerTrust())
             let end = try await Player(bench.client.connect(ConnectionOptions(.none))).end()
             #expect(end.error == .network(.untrustedServer) && end.action == .giveUp)
-            await #expect(throws: GateError.network(.untrustedServer)) { try await bench.client.assertions.registerIfNeeded() }
+            await #expect(throws: GateError.network(.untrustedServer)) {
+                try await bench.client.assertions.registerIfNeeded()
+            }
         }
 
         @Test func `pins accept the current and the next key, and no other`() async throws {
@@ -203,7 +215,9 @@ extension GatewayTests {
             #expect(end.error == .network(.pinMismatch))
             // A pin doesn't replace trust.
             let untrusted = ServerTrust(pins: [try ServerPin(pin)])
-            #expect(try await Player(stage.bench(trust: untrusted).client.connect(ConnectionOptions(.none))).end().error == .network(.untrustedServer))
+            #expect(
+                try await Player(stage.bench(trust: untrusted).client.connect(ConnectionOptions(.none))).end().error
+                    == .network(.untrustedServer))
             var debug = untrusted
             debug.acceptsAnyCertificate = true
             try await Stage.expectEcho(Player(stage.bench(trust: debug).client.connect(ConnectionOptions(.none))))

@@ -12,7 +12,9 @@ extension GatewayTests {
             let mark = Array(end.utf8)
             return try await target.stream.wait(for: end, within: .seconds(120)) { stream in
                 guard let found = stream.unread.firstRange(of: mark) else { return nil }
-                return stream.take(found.upperBound - stream.unread.startIndex).map { String(decoding: $0, as: UTF8.self) }
+                return stream.take(found.upperBound - stream.unread.startIndex).map {
+                    String(decoding: $0, as: UTF8.self)
+                }
             }
         }
 
@@ -32,7 +34,9 @@ extension GatewayTests {
                     try await target.send("out \(count) \(String(repeating: ".", count: count % 400))\n")
                     // Not faster than the player.
                     let behind = count - 200
-                    try await player.wait(for: "output", within: .seconds(120)) { behind < 1 || $0.gaps > 0 || $0.text.contains("out \(behind) ") }
+                    try await player.wait(for: "output", within: .seconds(120)) {
+                        behind < 1 || $0.gaps > 0 || $0.text.contains("out \(behind) ")
+                    }
                 }
                 try await target.send("the end of the output\n")
                 return count
@@ -43,7 +47,9 @@ extension GatewayTests {
                     count += 1
                     _ = try await player.connection.send("in \(count)")
                     let settled = count - 20
-                    try await player.wait(for: "confirmations", within: .seconds(120)) { settled < 1 || $0.outcomes.count >= settled }
+                    try await player.wait(for: "confirmations", within: .seconds(120)) {
+                        settled < 1 || $0.outcomes.count >= settled
+                    }
                 }
                 return count
             }
@@ -61,12 +67,15 @@ extension GatewayTests {
         }
 
         @Test(arguments: [SessionDialect.gmcp, .json])
-        func `50 cuts in dialects that count bytes lose no output, and tell what became of inputs`(dialect: SessionDialect) async throws {
+        func `50 cuts in dialects that count bytes lose no output, and tell what became of inputs`(
+            dialect: SessionDialect
+        ) async throws {
             let stage = try await Stage(.scripted, tls: false) {
                 $0.setting("REQUIRE_APP_AUTH", "false").setting("OUTPUT_BUFFER_BYTES", "1048576")
             }
             let relay = try await CuttingRelay.start(to: stage.gateway.port, seed: 7, after: 300...3_000)
-            let player = Player(try stage.bench(port: relay.port).client.connect(ConnectionOptions(.none, dialect: dialect)))
+            let player = Player(
+                try stage.bench(port: relay.port).client.connect(ConnectionOptions(.none, dialect: dialect)))
             let target = try await stage.target.connection(within: .seconds(60))
             var (sent, said) = (0, 0)
             while relay.cuts < 50 {
@@ -74,8 +83,12 @@ extension GatewayTests {
                 try await target.send("out \(sent) \(String(repeating: ".", count: 50))\n")
                 _ = try await player.connection.send("in \(said)")
                 let (line, settled) = (sent, said - 5)
-                try await player.wait(for: "output", within: .seconds(60)) { $0.gaps > 0 || $0.text.contains("out \(line) ") }
-                try await player.wait(for: "outcomes", within: .seconds(60)) { settled < 1 || Self.settled($0.outcomes).count >= settled }
+                try await player.wait(for: "output", within: .seconds(60)) {
+                    $0.gaps > 0 || $0.text.contains("out \(line) ")
+                }
+                try await player.wait(for: "outcomes", within: .seconds(60)) {
+                    settled < 1 || Self.settled($0.outcomes).count >= settled
+                }
             }
             relay.stop()
             try await target.send("the end\n")
@@ -89,7 +102,9 @@ extension GatewayTests {
             // Every input that was called delivered has arrived, and none twice.
             let arrived = try await received(target, upTo: "in end\r\n").components(separatedBy: "\r\n").dropLast()
             #expect(Set(arrived).count == arrived.count)
-            for case .delivered(let number) in seen.outcomes where number <= said { #expect(arrived.contains("in \(number)"), "\(number)") }
+            for case .delivered(let number) in seen.outcomes where number <= said {
+                #expect(arrived.contains("in \(number)"), "\(number)")
+            }
         }
 
         private static func settled(_ outcomes: [InputOutcome]) -> Set<InputNumber> {
@@ -154,11 +169,15 @@ extension GatewayTests {
 
         @Test func `a gateway that is stopped for a while is waited for`() async throws {
             let stage = try await Stage()
-            let bench = try stage.bench { ($0.reconnection.probeAfter, $0.reconnection.probeWithin, $0.limits.upgrade) = (0.4, 0.4, 1) }
+            let bench = try stage.bench {
+                ($0.reconnection.probeAfter, $0.reconnection.probeWithin, $0.limits.upgrade) = (0.4, 0.4, 1)
+            }
             let player = Player(bench.client.connect())
             try await Stage.expectEcho(player)
             stage.gateway.child.signal(SIGSTOP)
-            try await player.wait(for: "the loss") { $0.states.contains { if case .waiting = $0 { true } else { false } } }
+            try await player.wait(for: "the loss") {
+                $0.states.contains { if case .waiting = $0 { true } else { false } }
+            }
             let number = try await player.connection.send("while it sleeps")
             stage.gateway.child.signal(SIGCONT)
             try await player.connected(times: 2)
@@ -180,7 +199,9 @@ extension GatewayTests {
                 await relay.cut()
                 // The first attempt comes at once, and fails; the second would come after many minutes.
                 try await player.wait(for: "a long pause") { seen in
-                    seen.states.dropFirst(waits).contains { if case .waiting(let seconds, _) = $0 { seconds > 100 } else { false } }
+                    seen.states.dropFirst(waits).contains {
+                        if case .waiting(let seconds, _) = $0 { seconds > 100 } else { false }
+                    }
                 }
                 relay.mend()
                 wake()
@@ -218,7 +239,9 @@ extension GatewayTests {
             try await player.connected(times: 2)
             try await Stage.expectEcho(player, "in the new process")
             #expect(player.seen.current.gaps == 0)
-            if let successor = upgraded.outputText.firstMatch(of: /process (\d+)/).flatMap({ Int32($0.1) }) { kill(successor, SIGKILL) }
+            if let successor = upgraded.outputText.firstMatch(of: /process (\d+)/).flatMap({ Int32($0.1) }) {
+                kill(successor, SIGKILL)
+            }
         }
 
         @Test func `the shutdown of the gateway is waited out, and the session is told to have ended`() async throws {
@@ -227,7 +250,9 @@ extension GatewayTests {
             let player = Player(bench.client.connect())
             try await Stage.expectEcho(player)
             try await stage.gateway.stop()
-            try await player.wait(for: "a pause") { $0.states.contains { if case .waiting = $0 { true } else { false } } }
+            try await player.wait(for: "a pause") {
+                $0.states.contains { if case .waiting = $0 { true } else { false } }
+            }
             let again = try await GatewayProcess.start(
                 stage.gateway.settings.setting("WS_PORT", port), in: stage.gateway.directory)
             #expect(try await player.end(within: .seconds(60)).cause == .sessionExpired)
@@ -250,7 +275,8 @@ extension GatewayTests {
             await stage.target.stopListening()
             for dialect in SessionDialect.allCases {
                 let end = try await Player(try stage.bench().client.connect(ConnectionOptions(dialect: dialect))).end()
-                #expect(end.cause == .serviceUnreachable && end.action == .connectLater(seconds: 30), "\(dialect): \(end)")
+                #expect(
+                    end.cause == .serviceUnreachable && end.action == .connectLater(seconds: 30), "\(dialect): \(end)")
             }
         }
 

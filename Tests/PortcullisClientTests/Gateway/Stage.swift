@@ -25,14 +25,17 @@ struct Stage: Sendable {
         (self.apple, directory) = (try apple ?? SimulatedApple(), try TemporaryDirectory())
         target = try await TargetServer.start(manner)
         var settings = GatewaySettings(targetPort: target.port).appAttest(self.apple)
-            .setting("CONTROL_SOCKET_PATH", directory.file("control.sock")).setting("FAILED_UPGRADES_PER_MINUTE", "100000")
+            .setting("CONTROL_SOCKET_PATH", directory.file("control.sock")).setting(
+                "FAILED_UPGRADES_PER_MINUTE", "100000")
         if tls { settings = settings.tls(certificates) }
         gateway = try await GatewayProcess.start(change(settings))
         trust = ServerTrust(authorities: [try Self.der(certificates.serverCA)])
     }
 
     static func der(_ pem: String) throws -> Data {
-        let lines = try String(contentsOfFile: pem, encoding: .utf8).split(separator: "\n").filter { !$0.hasPrefix("-----") }
+        let lines = try String(contentsOfFile: pem, encoding: .utf8).split(separator: "\n").filter {
+            !$0.hasPrefix("-----")
+        }
         return try #require(Data(base64Encoded: lines.joined()))
     }
 
@@ -40,7 +43,8 @@ struct Stage: Sendable {
 
     /// - Parameter port: of a relay in front of the gateway.
     func bench(
-        port: Int? = nil, attest: SimulatedAppAttest? = nil, secrets: MemorySecretStore = .init(), trust: ServerTrust? = nil,
+        port: Int? = nil, attest: SimulatedAppAttest? = nil, secrets: MemorySecretStore = .init(),
+        trust: ServerTrust? = nil,
         developmentToken: String? = nil, _ change: (inout GateConfiguration) -> Void = { _ in }
     ) throws -> Bench {
         let url = port.map { "\(gateway.isTLS ? "https" : "http")://localhost:\($0)" } ?? url

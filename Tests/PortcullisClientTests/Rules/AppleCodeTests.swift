@@ -19,7 +19,8 @@ struct AppleCodeTests {
     private func compileStubs() async throws {
         for module in Self.modules {
             let output = try await swiftc([
-                "-emit-module", "-module-name", module, "-parse-as-library", "-I", folder.path, "-enable-library-evolution",
+                "-emit-module", "-module-name", module, "-parse-as-library", "-I", folder.path,
+                "-enable-library-evolution",
                 "-emit-module-path", folder.file("\(module).swiftmodule"), "\(stubs)/\(module).swift",
             ])
             guard output.ending == .exited(0) else { throw EdgeTestError("\(module): \(output)") }
@@ -36,7 +37,9 @@ struct AppleCodeTests {
             ] + options + sources)
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is type-checked as part of the whole library, in debug and release`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `is type-checked as part of the whole library, in debug and release`()
+        async throws
+    {
         try await compileStubs()
         let files = RepositoryText.swiftFiles(below: "Sources/PortcullisClient")
         let sources = files.map { RepositoryText.root.appendingPathComponent($0.path).path }
@@ -45,7 +48,8 @@ struct AppleCodeTests {
             #expect(output.ending == .exited(0), "\(output)")
         }
         // The check sees mistakes in this code.
-        let broken = try folder.write("extension AppleAppAttest { func f() { DCAppAttestService.shared.nothing() } }", to: "Broken.swift")
+        let broken = try folder.write(
+            "extension AppleAppAttest { func f() { DCAppAttestService.shared.nothing() } }", to: "Broken.swift")
         let output = try await check(sources + [broken], ["-DDEBUG"])
         #expect(output.ending == .exited(1) && output.errorText.contains("nothing"), "\(output)")
     }

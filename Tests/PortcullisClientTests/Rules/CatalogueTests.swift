@@ -5,10 +5,13 @@ import Testing
 /// The catalogue of articles, built by the toolchain's own DocC from the compiled module.
 @Suite("The catalogue")
 struct CatalogueTests {
-    private static let catalogue = RepositoryText.root.appendingPathComponent("Sources/PortcullisClient/PortcullisClient.docc").path
+    private static let catalogue = RepositoryText.root.appendingPathComponent(
+        "Sources/PortcullisClient/PortcullisClient.docc"
+    ).path
 
     /// The compiled modules are beside the program of the running tests.
-    private static let modules = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    private static let modules = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        .deletingLastPathComponent()
         .appendingPathComponent("Modules").path
 
     @Test(.timeLimit(.minutes(2))) func `builds without warnings`() async throws {
@@ -23,7 +26,8 @@ struct CatalogueTests {
         let output = try await ChildProcess.run(
             "docc",
             [
-                "convert", Self.catalogue, "--additional-symbol-graph-dir", folder.path, "--output-dir", folder.file("out"),
+                "convert", Self.catalogue, "--additional-symbol-graph-dir", folder.path, "--output-dir",
+                folder.file("out"),
                 "--fallback-display-name", "PortcullisClient", "--fallback-bundle-identifier", "org.portcullis.client",
                 "--warnings-as-errors",
             ], within: .seconds(100))
@@ -32,7 +36,9 @@ struct CatalogueTests {
 
     @Test func `has an article for each of the first session, tokens, signed requests, debugging and names`() throws {
         let landing = try RepositoryText.read("Sources/PortcullisClient/PortcullisClient.docc/PortcullisClient.md")
-        for article in ["FirstSession", "UsingTokens", "SigningRequests", "Debugging", "Errors", "OtherNames", "Design"] {
+        for article in [
+            "FirstSession", "UsingTokens", "SigningRequests", "Debugging", "Errors", "OtherNames", "Design",
+        ] {
             #expect(landing.contains("<doc:\(article)>"))
             #expect(try RepositoryText.read("Sources/PortcullisClient/PortcullisClient.docc/\(article).md").count > 800)
         }

@@ -7,16 +7,20 @@ import Testing
 @Suite("The library's rules")
 struct LibraryRulesTests {
     private static let files =
-        RepositoryText.swiftFiles(below: "Sources/PortcullisClient") + RepositoryText.swiftFiles(below: "Sources/PortcullisClientNIO")
+        RepositoryText.swiftFiles(below: "Sources/PortcullisClient")
+        + RepositoryText.swiftFiles(below: "Sources/PortcullisClientNIO")
 
     /// Names that iOS 15 and macOS 13 don't have, or that need a newer runtime. Linux checks no availability.
     private static let newer = [
-        "import Synchronization", "import _StringProcessing", "import RegexBuilder", "import Observation", "Mutex<", "Mutex(", "Atomic<",
+        "import Synchronization", "import _StringProcessing", "import RegexBuilder", "import Observation", "Mutex<",
+        "Mutex(", "Atomic<",
         "OSAllocatedUnfairLock", "ContinuousClock", "SuspendingClock", "Duration", ".sleep(for:", ".sleep(until:",
         "makeStream(", "withDiscardingTaskGroup", "withThrowingDiscardingTaskGroup", "Task.immediate", "TaskExecutor",
-        "isolated deinit", "InlineArray", "Span<", "RawSpan", "String(validating:", "Regex", "firstMatch(of", "wholeMatch(of", ".replacing(",
+        "isolated deinit", "InlineArray", "Span<", "RawSpan", "String(validating:", "Regex", "firstMatch(of",
+        "wholeMatch(of", ".replacing(",
         ".firstRange(of", "URL(filePath", ".appending(path", ".appending(component", ".host()", ".path()", ".query()",
-        "percentEncoded:", "FormatStyle", ".formatted(", "any AsyncSequence<", "some AsyncSequence<", "next(isolation", "Clock<", "any Clock",
+        "percentEncoded:", "FormatStyle", ".formatted(", "any AsyncSequence<", "some AsyncSequence<", "next(isolation",
+        "Clock<", "any Clock",
         "weak let", "@Observable", "AsyncBytes", "ParallelizationTrait", "Array(capacity:",
     ]
 
@@ -48,14 +52,17 @@ struct LibraryRulesTests {
 
     @Test func `only the listed types are unchecked`() {
         for word in ["@unchecked", "nonisolated(unsafe)", "@preconcurrency", "assumeIsolated", "unsafeBitCast"] {
-            let found = Self.files.filter { file in file.text.split(separator: "\n").contains { Self.code($0).contains(word) } }
+            let found = Self.files.filter { file in
+                file.text.split(separator: "\n").contains { Self.code($0).contains(word) }
+            }
             #expect(found.map(\.path) == (word == "@unchecked" ? Self.unchecked : []), "\(word)")
         }
     }
 
     /// The core decides: it gets time and chance as arguments.
     private static let impure = [
-        "import ", "Date(", "Date.now", ".now()", "ClientClock", "Task ", "Task{", "Task.", "async ", "await ", ".random(in", "UUID()", "ProcessInfo",
+        "import ", "Date(", "Date.now", ".now()", "ClientClock", "Task ", "Task{", "Task.", "async ", "await ",
+        ".random(in", "UUID()", "ProcessInfo",
         "FileManager", "print(", "Thread", "Dispatch", "URLSession", "getenv",
     ]
 
@@ -72,7 +79,8 @@ struct LibraryRulesTests {
     }
 
     @Test func `nothing of the gateway is imported`() throws {
-        let ours = try FileManager.default.contentsOfDirectory(atPath: RepositoryText.root.appendingPathComponent("Sources").path)
+        let ours = try FileManager.default.contentsOfDirectory(
+            atPath: RepositoryText.root.appendingPathComponent("Sources").path)
         for file in Self.files {
             for module in ours where module != "PortcullisClient" {
                 #expect(!file.text.contains("import \(module)\n"), "\(file.path)")
@@ -88,11 +96,22 @@ struct LibraryRulesTests {
                     let words = line.drop { $0 == " " }
                     if words == "#if DEBUG" { isDebug = true }
                     if words == "#endif" { isDebug = false }
-                    guard Self.code(line).contains(name), !line.contains("case clientCertificate"), !line.contains("case .clientCertificate") else { continue }
+                    guard Self.code(line).contains(name), !line.contains("case clientCertificate"),
+                        !line.contains("case .clientCertificate")
+                    else { continue }
                     #expect(isDebug, "\(file.path): \(line)")
                 }
             }
         }
+    }
+
+    @Test func `the example app has at most 200 lines, and uses the products alone`() throws {
+        let files = RepositoryText.swiftFiles(below: "Examples/ClientExample/Sources")
+        let lines = files.reduce(0) { $0 + $1.text.split(separator: "\n", omittingEmptySubsequences: false).count - 1 }
+        #expect(lines > 100 && lines <= 200, "\(lines)")
+        let imports = files.flatMap { $0.text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) } }
+            .filter { $0.hasPrefix("import ") }
+        #expect(Set(imports) == ["import Foundation", "import PortcullisClient", "import PortcullisClientNIO"])
     }
 
     // MARK: Errors
@@ -100,11 +119,13 @@ struct LibraryRulesTests {
     private static let catalogue = "Sources/PortcullisClient/PortcullisClient.docc"
 
     @Test func `the table of reactions, the article and the gateway's list have the same codes`() throws {
-        let gateway = Set(try RepositoryText.rows("docs/PROTOCOL.md", section: "## All refusals").dropFirst().map { $0[1] })
+        let gateway = Set(
+            try RepositoryText.rows("docs/PROTOCOL.md", section: "## All refusals").dropFirst().map { $0[1] })
         #expect(gateway.count > 40)
         let table = RecoveryTable.reactions.map(\.code)
         #expect(Set(table) == gateway && table.count == gateway.count)
-        let article = try RepositoryText.rows("\(Self.catalogue)/Errors.md", section: "## Codes of the gate").dropFirst()
+        let article = try RepositoryText.rows("\(Self.catalogue)/Errors.md", section: "## Codes of the gate")
+            .dropFirst()
         let listed = article.map { "\($0[0]) \($0[1])" }.sorted()
         #expect(listed == RecoveryTable.reactions.map { "\($0.code) \($0.reaction.rawValue)" }.sorted())
     }
@@ -113,8 +134,10 @@ struct LibraryRulesTests {
     @Test func `every refusal of the gateway has the reaction of the table`() throws {
         for row in try RepositoryText.rows("docs/PROTOCOL.md", section: "## All refusals").dropFirst() {
             let (status, code, text) = (try #require(Int(row[0])), row[1], row[2])
-            let body = #"{"error":"\#(text)","error_description":"\#(code): \#(text)","code":"\#(code)","requestId":"r"}"#
-            let inFull = RefusalReader.refusal(status: status, header: { _ in nil }, body: Array(body.utf8), maximumBytes: 65_536)
+            let body =
+                #"{"error":"\#(text)","error_description":"\#(code): \#(text)","code":"\#(code)","requestId":"r"}"#
+            let inFull = RefusalReader.refusal(
+                status: status, header: { _ in nil }, body: Array(body.utf8), maximumBytes: 65_536)
             // On Apple's systems an upgrade has no body.
             let byHeader = RefusalReader.refusal(
                 status: status, header: { $0 == "x-refusal-code" ? code : nil }, body: [], maximumBytes: 65_536)

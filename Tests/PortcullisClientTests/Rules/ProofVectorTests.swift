@@ -23,19 +23,22 @@ struct ProofVectorTests {
             let d, x, y: String
         }
         let now: Int
-        let nonce, token, token_jkt: String
+        let nonce, token, tokenJkt: String
         let key: Key
         let rows: [Row]
     }
 
     /// Nil without the vectors: they aren't part of the project.
     private static func vectors() throws -> Vectors? {
-        let folder = ProcessInfo.processInfo.environment["PORTCULLIS_VECTORS"] ?? RepositoryText.root.path + "/../shared/vectors"
+        let folder =
+            ProcessInfo.processInfo.environment["PORTCULLIS_VECTORS"] ?? RepositoryText.root.path + "/../shared/vectors"
         guard let data = FileManager.default.contents(atPath: folder + "/dpop/proofs.json") else {
             print("no vectors at \(folder): set PORTCULLIS_VECTORS")
             return nil
         }
-        return try JSONDecoder().decode(Vectors.self, from: data)
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try decoder.decode(Vectors.self, from: data)
     }
 
     private static func signer(_ vectors: Vectors) throws -> ProofSigner {
@@ -48,7 +51,7 @@ struct ProofVectorTests {
         let signer = try Self.signer(vectors)
         let expected = #"{"crv":"P-256","kty":"EC","x":"\#(vectors.key.x)","y":"\#(vectors.key.y)"}"#
         #expect(String(decoding: signer.canonicalJWK, as: UTF8.self) == expected)
-        #expect(BinaryText.base64URL(signer.thumbprint) == vectors.token_jkt)
+        #expect(BinaryText.base64URL(signer.thumbprint) == vectors.tokenJkt)
     }
 
     /// The rows that an honest client can make: those that are accepted.
@@ -61,7 +64,7 @@ struct ProofVectorTests {
         let verifier = DPoPVerifier(nonces: .required(accepts: { given, _ in given == nonce }))
         let now = Date(timeIntervalSince1970: TimeInterval(vectors.now))
         let presented = try #require(try PresentedToken.read(authorization: ["DPoP " + vectors.token]))
-        let token = BoundToken(presented, boundTo: JWKThumbprint(text: vectors.token_jkt))
+        let token = BoundToken(presented, boundTo: JWKThumbprint(text: vectors.tokenJkt))
         let replays = MemoryReplayStore()
         for row in rows {
             let proof = try signer.proof(
@@ -72,7 +75,9 @@ struct ProofVectorTests {
             _ = try verifier.verify(request, at: now, spending: replays)
             // The same claims as the row's own proof.
             let (ours, theirs) = (try Self.payload(proof), try Self.payload(try #require(row.dpop?.first)))
-            for name in ["htm", "ath", "nonce"] { #expect(ours[name] as? String == theirs[name] as? String, "\(row.id) \(name)") }
+            for name in ["htm", "ath", "nonce"] {
+                #expect(ours[name] as? String == theirs[name] as? String, "\(row.id) \(name)")
+            }
         }
     }
 
@@ -82,7 +87,9 @@ struct ProofVectorTests {
         let signer = try Self.signer(vectors)
         for url in ["https://gate.example/api/x?a=1#f", "https://gate.example/api/x"] {
             let proof = try signer.proof(
-                .init(method: "GET", url: url, time: vectors.now, identifier: UUID().uuidString, nonce: nil, accessToken: vectors.token))
+                .init(
+                    method: "GET", url: url, time: vectors.now, identifier: UUID().uuidString, nonce: nil,
+                    accessToken: vectors.token))
             let parts = proof.split(separator: ".", omittingEmptySubsequences: false)
             #expect(parts.count == 3)
             #expect(!proof.contains { $0.isWhitespace || $0 == "," || $0 == "=" })
@@ -91,7 +98,9 @@ struct ProofVectorTests {
             let jwk = try #require(header["jwk"] as? [String: Any])
             #expect(Set(header.keys) == ["alg", "typ", "jwk"] && Set(jwk.keys) == ["crv", "kty", "x", "y"])
             #expect(header["alg"] as? String == "ES256" && header["typ"] as? String == "dpop+jwt")
-            for name in ["x", "y"] { #expect((jwk[name] as? String).flatMap { BinaryText.bytes(base64: $0.utf8) }?.count == 32) }
+            for name in ["x", "y"] {
+                #expect((jwk[name] as? String).flatMap { BinaryText.bytes(base64: $0.utf8) }?.count == 32)
+            }
             let payload = try Self.payload(proof)
             #expect(Set(payload.keys) == ["htm", "htu", "iat", "jti", "ath"])
             #expect(payload["htu"] as? String == "https://gate.example/api/x" && payload["iat"] as? Int == vectors.now)

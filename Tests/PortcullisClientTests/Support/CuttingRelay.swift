@@ -9,7 +9,9 @@ final class CuttingRelay: Sendable {
     private let listener: any Channel
     private let plan: CutPlan
 
-    private init(listener: any Channel, port: Int, plan: CutPlan) { (self.listener, self.port, self.plan) = (listener, port, plan) }
+    private init(listener: any Channel, port: Int, plan: CutPlan) {
+        (self.listener, self.port, self.plan) = (listener, port, plan)
+    }
 
     deinit { listener.close(promise: nil) }
 
