@@ -335,7 +335,8 @@ let package = Package(
 let fuzzed: [Target.Dependency] = [
     "AppAttest", "AuditTrail", "Observability", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire", "RelayCore",
     "ProxyProtocol", "KeyStore", "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors",
-    "DeviceSimulation", "WebSocketWire", "ForwardingWire", "PrometheusText", "StateCoding", crypto, metrics, x509,
+    "DeviceSimulation", "WebSocketWire", "ForwardingWire", "PrometheusText", "StateCoding",
+    "PortcullisClient", crypto, metrics, x509,
 ]
 if isFuzzing {
     package.targets += [

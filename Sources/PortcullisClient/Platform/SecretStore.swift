@@ -40,9 +40,11 @@ public struct FileSecretStore: SecretStore {
     }
 
     public func write(_ name: String, _ value: Data) throws {
-        let file = file(name)
-        try value.write(to: file, options: .atomic)
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+        // Nobody else can read it at any time, and a crash leaves the old value or the new one.
+        let (path, new) = (file(name).path, file(name).path + ".new")
+        let isWritten = FileManager.default.createFile(
+            atPath: new, contents: value, attributes: [.posixPermissions: 0o600])
+        guard isWritten, rename(new, path) == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 
     public func delete(_ name: String) throws {

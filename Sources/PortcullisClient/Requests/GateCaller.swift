@@ -44,8 +44,7 @@ struct GateCaller: Sendable {
         guard let time = headers["Date"].flatMap({ TimeText.seconds(httpDate: $0) }) else { return }
         let received = clock.date.timeIntervalSince1970
         let tooLarge = difference.withLock { difference in
-            difference.note(serverTime: time, sent: sent, received: received)
-            return difference.isTooLarge ? difference.seconds : nil
+            difference.note(serverTime: time, sent: sent, received: received) ? difference.seconds : nil
         }
         if let tooLarge { log.warning("the clock of this device differs by \(Int(tooLarge)) s from the server's") }
     }

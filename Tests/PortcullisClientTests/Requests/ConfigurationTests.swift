@@ -76,3 +76,34 @@ struct ConfigurationTests {
         }
     }
 }
+
+@Suite("Stores of secrets")
+struct SecretStoreTests {
+    @Test func `memory and files keep, replace and delete values, and know which aren't there`() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("portcullis-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let stores: [any SecretStore] = [MemorySecretStore(), try FileSecretStore(folder: folder)]
+        for store in stores {
+            let name = "../a name / with é"
+            #expect(try store.read(name) == nil)
+            try store.delete(name)
+            for value in [Data("one".utf8), Data()] {
+                try store.write(name, value)
+                #expect(try store.read(name) == value && store.read("other") == nil)
+            }
+            try store.delete(name)
+            #expect(try store.read(name) == nil)
+        }
+    }
+
+    @Test func `a file is its owner's alone, and the next start reads it`() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("portcullis-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileSecretStore(folder: folder).write("key", Data([1]))
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(files.count == 1)
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder.appendingPathComponent(files[0]).path)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        #expect(try FileSecretStore(folder: folder).read("key") == Data([1]))
+    }
+}

@@ -32,10 +32,14 @@ struct ClockDifference: Sendable {
     ///   - serverTime: `Date` of an answer, which has whole seconds.
     ///   - sent: the device's time when the request was sent, in seconds since 1970.
     ///   - received: … and when the answer came.
-    mutating func note(serverTime: Int, sent: Double, received: Double) {
+    /// - Returns: whether the difference has become too large with this answer.
+    @discardableResult
+    mutating func note(serverTime: Int, sent: Double, received: Double) -> Bool {
         // The device's clock was set meanwhile.
-        guard received >= sent else { return }
+        guard received >= sent else { return false }
+        let wasTooLarge = isTooLarge
         seconds = Double(serverTime) + 0.5 - (sent + received) / 2
+        return isTooLarge && !wasTooLarge
     }
 
     var isTooLarge: Bool { seconds.map { abs($0) > Self.tolerance } ?? false }
