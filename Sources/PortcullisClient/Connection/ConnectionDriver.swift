@@ -4,6 +4,8 @@ import Foundation
 actor ConnectionDriver {
     /// The longest input: what the gateway accepts by default (`MAX_MESSAGE_BYTES`).
     static let maximumInputBytes = 65_536
+    /// Closes a connection whose session goes on. In gmcp and json 1000 would end the session.
+    private static let leavingCode: UInt16 = 1001
 
     nonisolated let events: HandoverQueue<ConnectionEvent>
     /// Somebody wants the next attempt, or a probe, at once.
@@ -92,7 +94,7 @@ actor ConnectionDriver {
         let end = await carry(opened)
         log.info("the connection ended: \(end)")
         let verdict = ConnectionVerdict.of(end, core)
-        opened.close(code: 1000, reason: "")
+        opened.close(code: Self.leavingCode, reason: "")
         return (verdict, Self.error(for: end))
     }
 
@@ -155,7 +157,7 @@ actor ConnectionDriver {
             while end == nil, let next = await group.next() { end = next }
             group.cancelAll()
             outgoing.finish()
-            channel.close(code: 1000, reason: "")
+            channel.close(code: Self.leavingCode, reason: "")
             return end ?? .lost(.connectionLost)
         }
         self.channel = nil
@@ -186,7 +188,7 @@ actor ConnectionDriver {
 
     /// The gateway has said how it ends. Its Close frame says it again, or never comes.
     private func closing(_ channel: any WebSocketChannel) async -> WebSocketEnd? {
-        channel.close(code: 1000, reason: "")
+        channel.close(code: Self.leavingCode, reason: "")
         return .closed(code: 1000, reason: "")
     }
 

@@ -167,12 +167,13 @@ extension GatewayTests {
             try await player.text("into the silence")
         }
 
-        @Test func `a gateway that is stopped for a while is waited for`() async throws {
+        @Test(arguments: [SessionDialect.typed, .gmcp, .json])
+        func `a gateway that is stopped for a while is waited for`(dialect: SessionDialect) async throws {
             let stage = try await Stage()
             let bench = try stage.bench {
                 ($0.reconnection.probeAfter, $0.reconnection.probeWithin, $0.limits.upgrade) = (0.4, 0.4, 1)
             }
-            let player = Player(bench.client.connect())
+            let player = Player(bench.client.connect(ConnectionOptions(dialect: dialect)))
             try await Stage.expectEcho(player)
             stage.gateway.child.signal(SIGSTOP)
             try await player.wait(for: "the loss") {
@@ -182,6 +183,27 @@ extension GatewayTests {
             stage.gateway.child.signal(SIGCONT)
             try await player.connected(times: 2)
             try await player.wait(for: "the confirmation") { $0.outcomes.contains(.delivered(number)) }
+            try await player.text("while it sleeps")
+            #expect(player.seen.current.end == nil)
+        }
+
+        @Test(arguments: [SessionDialect.typed, .gmcp, .json])
+        func `a connection that is dropped leaves its session, and a closed one ends it`(dialect: SessionDialect)
+            async throws
+        {
+            let stage = try await Stage(.scripted) { $0.setting("REQUIRE_APP_AUTH", "false") }
+            let bench = try stage.bench()
+            for (index, closes) in [false, true].enumerated() {
+                do {
+                    let player = Player(bench.client.connect(ConnectionOptions(.none, dialect: dialect)))
+                    try await player.connected()
+                    _ = try await stage.target.connection(index)
+                    if closes { await player.connection.close() }
+                }
+                try await stage.gateway.errorLine(closes ? "session ended" : "session detached")
+            }
+            _ = try await stage.target.connection(1).receiveToEnd()
+            #expect(try await stage.target.connection(0).stream.current.isAtEnd == false)
         }
 
         @Test func `the network's return and the app's wish end a pause`() async throws {
