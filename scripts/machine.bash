@@ -1,6 +1,6 @@
 # Shared by trials in a clean Debian 12 of their own: makes it, and boots systemd in it, in namespaces. Needs root. Sourced after setup.bash, with
 # `script_name`, `output` (a folder), `machine` (a folder below it) and `keep` set: `build_simulator`, `make_clean_system`, `make_machine`, `inside`,
-# `check`, `equals`, `eventually`, `boot`.
+# `check`, `equals`, `eventually`, `boot`. A trial with several machines sets `machine`, `host`, `init`, `starter` and `group` to those of one at a time.
 
 # build_simulator: makes $output/swift/release/portcullis-sim, which runs without Swift's libraries.
 build_simulator() {
@@ -33,7 +33,7 @@ make_machine() {
     trap stop EXIT
 }
 
-init= starter= group=
+host=mud init= starter= group=
 stop() {
     [ -z "$starter" ] || { kill -KILL "$starter" 2>/dev/null; wait "$starter" 2>/dev/null; } || true
     [ -z "$group" ] || { sleep 1; find "$group" -depth -type d -exec rmdir {} + 2>/dev/null; } || true
@@ -106,7 +106,10 @@ mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
 ln -s pts/ptmx "$root/dev/ptmx"
 ln -s /proc/self/fd "$root/dev/fd"
 ip link set lo up
-hostname mud
+# The way to Debian's mirror.
+touch "$root/run/outside"
+mount --bind "/proc/$3/ns/net" "$root/run/outside"
+hostname "$2"
 cd "$root"
 mkdir -p .old
 pivot_root . .old
@@ -114,11 +117,11 @@ umount -l /.old
 exec env -i container=try-package PATH=/usr/sbin:/usr/bin:/sbin:/bin /sbin/init --log-target=journal </dev/null >/dev/null 2>&1
 BOOT
     # systemd needs a control group of its own.
-    group=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)/portcullis-try-package-$$
+    group=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)/portcullis-$script_name-$$-$host
     mkdir -p "$group" || die "a control group can't be made." "a container may need more rights."
     (
         echo "$BASHPID" >"$group/cgroup.procs"
-        exec unshare --mount --pid --uts --ipc --net --cgroup --fork --kill-child=KILL bash "$output/boot" "$machine" 2>"$output/boot.log"
+        exec unshare --mount --pid --uts --ipc --net --cgroup --fork --kill-child=KILL bash "$output/boot" "$machine" "$host" "$$" 2>"$output/boot.log"
     ) &
     starter=$!
     local attempt

@@ -89,7 +89,7 @@ import X509
             "TLS_KEY_PATH": try bench.file("open.key", server.key, mode: 0o644),
         ])
         #expect(
-            try bench.warnings(settings) == ["TLS_KEY_PATH: all users of this machine can read the key: chmod 600 it."])
+            try bench.warnings(settings) == ["TLS_KEY_PATH: all users of this machine can read the key: chmod o= it."])
     }
 
     @Test(arguments: [(-1.0, "expired at"), (29.0, "expires at")])

@@ -19,7 +19,7 @@ extension ConfigurationLoader {
         let chain = certificates(certificate.setting, pair.first)
         let key = privateKey((keyFile.setting, pair.second))
         if NamedFile.isReadableByEverybody(keyFile.path) {
-            warn(keyFile.setting, "all users of this machine can read the key: chmod 600 it.")
+            warn(keyFile.setting, "all users of this machine can read the key: chmod o= it.")
         }
         guard let leaf = chain.first else { return false }
         for element in chain { warnOfExpiry(certificate.setting, element) }

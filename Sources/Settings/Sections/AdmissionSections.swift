@@ -140,13 +140,13 @@ package struct KeyStoreSection: SettingSection {
             Danger: whoever can write to the database decides who is admitted. Give each role only its rights (config/postgresql-roles.sql).
             """, reload: .restart, SettingGrammar.storeURL)
     package let passwordPath = Setting<String?>.path(
-        "STORE_PASSWORD_PATH", "a file", "The password of `STORE_URL`, in one line.", details: "chmod 600 it.",
-        reload: .restart)
+        "STORE_PASSWORD_PATH", "a file", "The password of `STORE_URL`, in one line.",
+        details: "Only the service's group may read it: `root:portcullis` 0640.", reload: .restart)
     package let secretsKeyPath = Setting<String?>.path(
         "STORE_SECRETS_KEY_PATH", "a file",
         "The keys that secrets in the database of `STORE_URL` are encrypted with; every gateway has the same file.",
         details: """
-            64 hexadecimal digits a line, from `openssl rand -hex 32`, at most 8; chmod 600. The first one encrypts, all decrypt: to replace a key, \
+            64 hexadecimal digits a line, from `openssl rand -hex 32`, at most 8; `root:portcullis` 0640. The first one encrypts, all decrypt: to replace a key, \
             put the new one behind the old one on every gateway, then in front of it, and remove the old one when all secrets were written again.
             Danger: without it nobody can sign tokens with the keys in the database. Back it up, but never together with the database.
             """, reload: .restart)
