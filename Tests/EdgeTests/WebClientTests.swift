@@ -385,15 +385,3 @@ extension EdgeTests {
         }
     }
 }
-
-extension GatewayProcess {
-    /// A ticket for the device.
-    fileprivate func ticket(for device: TestDevice) async throws -> String? {
-        let headers = try device.assertionHeaders(nonce: try await challenge())
-        let lines = headers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)\r\n" }.joined()
-        let answer = try await request(
-            "POST /ticket HTTP/1.1\r\nHost: localhost\r\n\(lines)Content-Length: 0\r\n\r\n")
-        guard answer.status == 200 else { throw EdgeTestError("no ticket: \(answer)") }
-        return answer.field("ticket")
-    }
-}
