@@ -41,7 +41,7 @@ GRANT UPDATE (forgotten_through) ON portcullis.feed TO :"gateway";
 -- The incarnation, and what was used.
 GRANT INSERT, DELETE ON portcullis.home, portcullis.spent, portcullis.ticket TO :"gateway";
 GRANT UPDATE (forgotten, is_full) ON portcullis.home TO :"gateway";
-GRANT UPDATE (uses) ON portcullis.ticket TO :"gateway";
+GRANT UPDATE (uses, expires) ON portcullis.ticket TO :"gateway";
 -- It does the fleet's housekeeping, in turn with the others.
 GRANT INSERT ON portcullis.upkeep TO :"gateway";
 GRANT UPDATE (began) ON portcullis.upkeep TO :"gateway";

@@ -37,6 +37,7 @@ enum SQLiteSchema {
     private static func createAdditions(in database: Database) throws {
         try SigningKeyTable.create(in: database)
         try DevelopmentTokenTable.create(in: database)
+        try KeptTicketTable.create(in: database)
         try SQLiteRevisions.create(in: database)
     }
 
@@ -51,6 +52,7 @@ enum SQLiteSchema {
         // Preparing a statement checks its tables and columns.
         try DeviceKeyTable.checkStatements(database)
         try DevelopmentTokenTable.checkStatements(database)
+        try KeptTicketTable.checkStatements(database)
         try SQLiteRevisions.checkStatement(database)
     }
 

@@ -48,6 +48,7 @@ import Testing
         #expect(configuration.tickets.maximum == 10_000)
         #expect(configuration.tickets.controlSocketPath == nil)
         #expect(configuration.tickets.servesWebClient == false)
+        #expect(configuration.tickets.webClientTitle == nil && configuration.tickets.webClientNoTicket == nil)
         #expect(configuration.tickets.publicOrigin == nil)
         #expect(configuration.trustedProxies == .init())
         #expect(configuration.proxies.sendHeader == false)

@@ -11,6 +11,9 @@ package struct CarriedIdentity: Codable, Hashable, Sendable {
         method = identity.method.label
         subject = identity.subject
     }
+
+    /// The identity's own.
+    var mark: [UInt8] { Identity.mark(method: method, subject: subject) }
 }
 
 /// An admitted client on its way to the process that replaces this one.

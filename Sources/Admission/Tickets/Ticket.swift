@@ -35,6 +35,9 @@ struct TicketHash: Hashable, Sendable {
 
     init(_ ticket: Ticket) { digest = Self.words(of: ticket.text) }
 
+    /// Of another text than a ticket's.
+    init(digestOf text: String) { digest = Self.words(of: text) }
+
     /// As an earlier process has written it.
     init?(carried bytes: [UInt8]) {
         guard bytes.count == 32 else { return nil }

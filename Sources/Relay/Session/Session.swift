@@ -28,6 +28,8 @@ final class Session: TargetLegHandler, TimerTarget {
     /// Counts among the sessions of its identity and its address; from the first dial on.
     var lease: SessionDirectory.Lease?
     var announcement = SessionAnnouncement.none
+    /// As its client knows it; nil: it hasn't been told yet.
+    var id: String?
 
     // Unchecked as in `WebSocketConnection`.
     @exclusivity(unchecked) var machine: SessionStateMachine
@@ -122,6 +124,7 @@ final class Session: TargetLegHandler, TimerTarget {
         dialect = .translated(TranslationHolder(translation))
         dialCount = state.dialCount
         counters = state.counters
+        id = state.entry.id
     }
 
     // MARK: The client
@@ -347,6 +350,7 @@ final class Session: TargetLegHandler, TimerTarget {
             return
         }
         let reason = machine.endReason ?? .clientLost
+        endTickets(reason)
         leave()
         settings.metrics.sessionEnded(reason)
         settings.record.ended(client, reason, at: loop.moment)
