@@ -37,7 +37,7 @@ import Testing
         #expect(configuration.target.authorityPath == nil && configuration.target.pins == [])
         #expect(configuration.target.proxyProtocol == .off)
         #expect(configuration.telnet.encoding == .utf8)
-        #expect(configuration.telnet.mxp == .refuse)
+        #expect(configuration.telnet.mxp == .refuse && configuration.telnet.mccp == .on)
         #expect(configuration.telnet.maximumSubnegotiationBytes == 65_536)
         #expect(configuration.telnet.maximumCompressionRatio == 100)
         #expect(configuration.telnet.inflatedBytesPerSecond == 4_194_304)

@@ -137,6 +137,7 @@ extension Session {
         telnet.isSecure = client.isSecure
         if let encoding = target.options.encoding.flatMap({ TextEncoding(name: $0) }) { telnet.encoding = encoding }
         if let mxp = target.options.mxp { telnet.mxp = mxp }
+        if let mccp = target.options.mccp { telnet.mccp = mccp }
         return telnet
     }
 
