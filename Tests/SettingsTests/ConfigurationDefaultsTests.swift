@@ -32,7 +32,7 @@ import Testing
         #expect(configuration.appAttest?.validationCategories == nil)
         #expect(configuration.appAttest?.customRoot == nil)
         #expect(configuration.clientCertificates == nil)
-        #expect(configuration.target.routes == [] && configuration.target.keepAliveSeconds == 0)
+        #expect(configuration.target.routes == [] && configuration.target.keepAliveSeconds == 120)
         #expect(configuration.target.tlsMode == .plain)
         #expect(configuration.target.authorityPath == nil && configuration.target.pins == [])
         #expect(configuration.target.proxyProtocol == .off)

@@ -164,9 +164,16 @@ extension Session {
         endPauses(now)
         if deadlines.takeAnnouncement(now) { announced() }
         if deadlines.takeResume(now) { link?.resumeAgain() }
-        if deadlines.takeKeepAlive(now) { translate { $0.keepAlive(into: &$1) } }
+        if deadlines.takeKeepAlive(now) { keepTargetAlive(now) }
         if deadlines.takeTicket(now) { sendTicket() }
         if deadlines.takeConnect(now), awaitsConnect { perform(machine.close(.noTargetNamed, now: now)) }
+    }
+
+    /// Only a target that negotiates gets something; one that doesn't may begin to.
+    private func keepTargetAlive(_ now: UInt64) {
+        guard case .translated = dialect else { return }
+        deadlines.sentToTarget(at: now, keepAlive: settings.dialects.keepAlive)
+        translate { $0.keepAlive(into: &$1) }
     }
 
     /// The client has to name a target: it hasn't yet, or the named one was unreachable.

@@ -220,7 +220,7 @@ package struct Translation {
         end(reason, into: &output)
     }
 
-    /// Sends telnet's NOP to a target that has received nothing for a long time.
+    /// Sends telnet's NOP to a target that has received nothing for a long time, if it negotiates.
     package mutating func keepAlive(into output: inout TranslationOutput) {
         guard phase == .connected else { return }
         telnet?.keepAlive(to: &output.toTarget)

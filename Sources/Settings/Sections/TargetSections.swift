@@ -70,11 +70,12 @@ package struct TargetSection: SettingSection {
             expect the header takes it for input.
             """)
     package let keepAliveSeconds = Setting<Int>.integer(
-        "MUD_KEEPALIVE_SECONDS", default: 0, 0...86_400, "s",
-        "Idle time before a telnet NOP is sent to the target; `0` disables it.",
+        "MUD_KEEPALIVE_SECONDS", default: 120, 0...86_400, "s",
+        "How long the target may be sent nothing before it gets a telnet NOP; `0` disables it.",
         details: """
-            It keeps firewalls and NATs on the way from dropping an idle connection. No NOP is sent on raw connections, where the client is \
-            the telnet end.
+            It keeps firewalls, NATs and load balancers on the way from dropping an idle player's connection. The default is half of 240 s, \
+            the shortest usual time-out: see docs/CONFIGURATION.md. Targets that have negotiated no telnet option get no NOP, nor do raw \
+            connections, where the client is the telnet end.
             """)
 }
 

@@ -32,6 +32,8 @@ package struct TelnetClient {
     /// A subnegotiation whose variables are delivered one by one.
     var msdp: MSDPReader?
     var hasTextSincePrompt = false
+    /// The target has negotiated an option, so it reads telnet commands itself.
+    var negotiates = false
 
     /// Set once and never cleared: nothing is delivered after it.
     package private(set) var failure: TelnetFailure?
