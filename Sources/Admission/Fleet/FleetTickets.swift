@@ -24,6 +24,8 @@ struct FleetTickets: Sendable {
         let chainEnd: Int64
         /// More than one only if a program has kept it that doesn't leave the counting to the store. Then the store has one use, and whoever takes it keeps the rest.
         var uses = 1
+        /// It was issued for several uses. Programs of before don't say.
+        var isShared: Bool?
     }
 
     /// One use, taken out of the store.

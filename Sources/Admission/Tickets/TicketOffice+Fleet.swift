@@ -37,7 +37,7 @@ extension TicketOffice {
         let content = FleetTickets.Content(
             id: entry.id, holder: holder, route: entry.identity.method.route,
             expires: now + Int64(clamping: entry.expires.milliseconds(since: time)),
-            chainEnd: now + Int64(clamping: entry.chainEnd.milliseconds(since: time)))
+            chainEnd: now + Int64(clamping: entry.chainEnd.milliseconds(since: time)), isShared: entry.isShared)
         tickets.keep(content, uses: entry.uses, as: TicketHash(issued.ticket), at: time) { result in
             let outcome = Self.outcome(result, of: issued)
             if case .issued = outcome {} else { self.forget(TicketHash(issued.ticket)) }
@@ -105,11 +105,13 @@ package struct HeldTicket: Sendable {
     func principal(by carrier: PrincipalCarrier, at time: (fleet: Int64, here: MonotonicTime)) throws -> Principal {
         let chainEnd = time.here.advanced(by: .milliseconds(max(0, content.chainEnd - time.fleet)))
         guard let holder = content.holder else {
-            return Principal(.operatorTicket(content.id), proof: nil, ticketChainEnd: chainEnd)
+            return Principal(
+                .operatorTicket(content.id), proof: nil, ticketChainEnd: chainEnd,
+                isOfSharedTicket: content.isShared ?? true)
         }
         return try carrier.restore(
             CarriedPrincipal(
                 identity: holder.identity, proof: holder.proof, ticketChainEnd: chainEnd, secret: holder.secret,
-                isByToken: false))
+                isByToken: false, isOfSharedTicket: holder.isOfSharedTicket))
     }
 }

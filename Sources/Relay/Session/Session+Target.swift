@@ -48,7 +48,7 @@ extension Session {
 
     private func takeLease() -> Bool {
         guard lease == nil else { return true }
-        switch settings.directory.reserve(for: client) {
+        switch settings.directory.reserve(for: client, at: loop.now) {
         case .reserved(let lease), .reservedInPlaceOf(let lease, _):
             self.lease = lease
             settings.directory.noteBegun(of: client, lease, SessionHolder(self))
