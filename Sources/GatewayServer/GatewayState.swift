@@ -78,7 +78,7 @@ struct GatewayState: Sendable {
         let link = try FleetLink(configuration.fleetListener, store?.fleet, logger: logger)
         self.link = link
         directory = SessionDirectory(
-            SessionLeaseLimits(configuration.session), announcer: link?.sessions, counts: holdings)
+            SessionLeaseLimits(configuration), announcer: link?.sessions, counts: holdings)
         holdings?.attach(directory)
         messages = AddressPaces(perSecond: configuration.traffic.messagesPerSecondPerAddress)
         tokens =
@@ -96,7 +96,7 @@ struct GatewayState: Sendable {
         compression.setLimits(
             sessionBytes: configuration.compression.sessionBytes, totalBytes: configuration.compression.totalBytes)
         leases.setMaximum(configuration.session.maximumSessions ?? FileLimit.capacity)
-        directory.setLimits(SessionLeaseLimits(configuration.session))
+        directory.setLimits(SessionLeaseLimits(configuration))
         messages.setRate(perSecond: configuration.traffic.messagesPerSecondPerAddress)
         requests.setLimit(requestsPerSecond: limits.requestsPerSecond)
         journal.setLinesPerMinute(configuration.logs.auditRefusalsPerMinute)
@@ -202,7 +202,10 @@ extension GatewayConfiguration {
 }
 
 extension SessionLeaseLimits {
-    fileprivate init(_ session: SectionValues<SessionSection>) {
-        self.init(perDevice: session.maximumPerDevice, perAddress: session.maximumPerAddress)
+    fileprivate init(_ configuration: GatewayConfiguration) {
+        let session = configuration.session
+        self.init(
+            perDevice: session.maximumPerDevice, perAddress: session.maximumPerAddress,
+            grace: .seconds(configuration.resume.graceMinutes * 60))
     }
 }

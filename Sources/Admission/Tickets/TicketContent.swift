@@ -14,6 +14,8 @@ struct TicketContent: Codable, Sendable {
     var uses = 1
     /// The SHA-256 of the id of the session whose next ticket it is; `nil`: it is a first one, or a program of before has kept it.
     var session: [UInt8]?
+    /// It was issued for several uses, or for a bearer of such a ticket. Programs of before don't say.
+    var isShared: Bool?
 
     /// As a store keeps a session's next ticket; `nil` for a first one, and where it is too long.
     ///

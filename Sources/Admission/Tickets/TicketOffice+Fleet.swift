@@ -37,7 +37,7 @@ extension TicketOffice {
         let content = TicketContent(
             id: entry.id, holder: holder, route: entry.identity.method.route,
             expires: now + Int64(clamping: entry.expires.milliseconds(since: time)),
-            chainEnd: now + Int64(clamping: entry.chainEnd.milliseconds(since: time)))
+            chainEnd: now + Int64(clamping: entry.chainEnd.milliseconds(since: time)), isShared: entry.isShared)
         tickets.keep(content, uses: entry.uses, as: TicketHash(issued.ticket), at: time) { result in
             let outcome = Self.outcome(result, of: issued)
             if case .issued = outcome {} else { self.forget(TicketHash(issued.ticket)) }

@@ -55,7 +55,8 @@ extension TicketOffice {
             TicketContent(
                 id: entry.id, holder: holder, route: entry.identity.method.route,
                 expires: now + Int64(clamping: entry.expires.milliseconds(since: time)),
-                chainEnd: now + Int64(clamping: entry.chainEnd.milliseconds(since: time)), session: mark.carried)
+                chainEnd: now + Int64(clamping: entry.chainEnd.milliseconds(since: time)), session: mark.carried,
+                isShared: entry.isShared)
         }
     }
 
@@ -81,7 +82,7 @@ extension TicketOffice {
             }
             return CarriedTicket(
                 hash: ticket.hash, id: content.id, holder: content.holder, address: nil, expires: here(ticket.expires),
-                chainEnd: here(content.chainEnd), uses: 1)
+                chainEnd: here(content.chainEnd), uses: 1, isShared: content.isShared)
         }
     }
 

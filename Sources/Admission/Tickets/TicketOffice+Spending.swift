@@ -82,11 +82,13 @@ package struct HeldTicket: Sendable {
     func principal(by carrier: PrincipalCarrier, at time: (store: Int64, here: MonotonicTime)) throws -> Principal {
         let chainEnd = time.here.advanced(by: .milliseconds(max(0, content.chainEnd - time.store)))
         guard let holder = content.holder else {
-            return Principal(.operatorTicket(content.id), proof: nil, ticketChainEnd: chainEnd)
+            return Principal(
+                .operatorTicket(content.id), proof: nil, ticketChainEnd: chainEnd,
+                isOfSharedTicket: content.isShared ?? true)
         }
         return try carrier.restore(
             CarriedPrincipal(
                 identity: holder.identity, proof: holder.proof, ticketChainEnd: chainEnd, secret: holder.secret,
-                isByToken: false))
+                isByToken: false, isOfSharedTicket: holder.isOfSharedTicket))
     }
 }

@@ -87,7 +87,7 @@ package final class TicketOffice: Sendable {
         return TicketTable.Entry(
             id: TicketID(), holder: .identity(principal.identity), address: address,
             expires: min(time.advanced(by: lifetime ?? timeToLive), chainEnd), chainEnd: chainEnd,
-            secret: principal.secret, uses: 1)
+            secret: principal.secret, uses: 1, isShared: principal.isOfSharedTicket)
     }
 
     private static var answersLater: TicketIssue {
@@ -107,7 +107,8 @@ package final class TicketOffice: Sendable {
         let expires = time.advanced(by: min(timeToLive, Self.longestTimeToLive))
         return TicketTable.Entry(
             id: TicketID(), holder: .operator, address: nil, expires: expires,
-            chainEnd: expires.advanced(by: Self.longestChain), secret: nil, uses: min(max(uses, 1), Self.maximumUses))
+            chainEnd: expires.advanced(by: Self.longestChain), secret: nil, uses: min(max(uses, 1), Self.maximumUses),
+            isShared: uses > 1)
     }
 
     func insert(
@@ -147,8 +148,11 @@ package final class TicketOffice: Sendable {
     /// For the process that replaces this one.
     package func carried(by carrier: PrincipalCarrier) -> [CarriedTicket] {
         table.withLock { table in
-            table.carried { identity, proof, chainEnd, secret in
-                carrier.carry(Principal(identity, proof: proof, ticketChainEnd: chainEnd, secret: secret))
+            table.carried { entry, proof in
+                carrier.carry(
+                    Principal(
+                        entry.identity, proof: proof, ticketChainEnd: entry.chainEnd, secret: entry.secret,
+                        isOfSharedTicket: entry.isShared))
             }
         }
     }
@@ -162,7 +166,8 @@ package final class TicketOffice: Sendable {
         let entry = TicketTable.Entry(
             id: ticket.id, holder: holder.map { .identity($0.identity) } ?? .operator,
             address: ticket.address.flatMap { IPAddress(text: $0) }, expires: ticket.expires, chainEnd: ticket.chainEnd,
-            secret: holder?.carriedSecret, uses: min(ticket.uses, Self.maximumUses))
+            secret: holder?.carriedSecret, uses: min(ticket.uses, Self.maximumUses),
+            isShared: ticket.isShared ?? holder?.isOfSharedTicket ?? true)
         return table.withLock { $0.insert(entry, holder?.proof, for: hash, at: time) == nil }
     }
 

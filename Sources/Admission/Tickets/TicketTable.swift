@@ -42,10 +42,12 @@ struct TicketTable {
         /// The proof of a holder, unless it is large.
         fileprivate(set) var proof: (any AdmissionProof)?
         fileprivate(set) var uses: Int
+        /// It was issued for several uses, or for a bearer of such a ticket.
+        let isShared: Bool
 
         init(
             id: TicketID, holder: Holder, address: IPAddress?, expires: MonotonicTime, chainEnd: MonotonicTime,
-            secret: SharedSecret?, uses: Int
+            secret: SharedSecret?, uses: Int, isShared: Bool
         ) {
             self.id = id
             self.holder = holder
@@ -54,6 +56,7 @@ struct TicketTable {
             self.chainEnd = chainEnd
             self.secret = secret
             self.uses = uses
+            self.isShared = isShared
         }
 
         /// The identity of the upgrade.
@@ -157,17 +160,17 @@ struct TicketTable {
 
     /// - Parameter carry: `nil` for a holder whose proof can't cross: the ticket is left out then.
     func carried(
-        _ carry: (Identity, (any AdmissionProof)?, MonotonicTime, SharedSecret?) -> CarriedPrincipal?
+        _ carry: (Entry, (any AdmissionProof)?) -> CarriedPrincipal?
     ) -> [CarriedTicket] {
         entries.compactMap { hash, entry in
             var holder: CarriedPrincipal?
-            if case .identity(let identity) = entry.holder {
-                guard let carried = carry(identity, proof(of: entry), entry.chainEnd, entry.secret) else { return nil }
+            if case .identity = entry.holder {
+                guard let carried = carry(entry, proof(of: entry)) else { return nil }
                 holder = carried
             }
             return CarriedTicket(
                 hash: hash.carried, id: entry.id, holder: holder, address: entry.address?.text, expires: entry.expires,
-                chainEnd: entry.chainEnd, uses: entry.uses)
+                chainEnd: entry.chainEnd, uses: entry.uses, isShared: entry.isShared)
         }
     }
 

@@ -48,7 +48,7 @@ extension Session {
 
     private func takeLease() -> Bool {
         guard lease == nil else { return true }
-        switch settings.directory.reserve(for: client) {
+        switch settings.directory.reserve(for: client, at: loop.now) {
         case .reserved(let lease), .reservedInPlaceOf(let lease, _):
             self.lease = lease
             settings.directory.noteBegun(of: client, lease, SessionHolder(self))
@@ -138,6 +138,7 @@ extension Session {
         telnet.isSecure = client.isSecure
         if let encoding = target.options.encoding.flatMap({ TextEncoding(name: $0) }) { telnet.encoding = encoding }
         if let mxp = target.options.mxp { telnet.mxp = mxp }
+        if let mccp = target.options.mccp { telnet.mccp = mccp }
         return telnet
     }
 
@@ -164,9 +165,16 @@ extension Session {
         endPauses(now)
         if deadlines.takeAnnouncement(now) { announced() }
         if deadlines.takeResume(now) { link?.resumeAgain() }
-        if deadlines.takeKeepAlive(now) { translate { $0.keepAlive(into: &$1) } }
+        if deadlines.takeKeepAlive(now) { keepTargetAlive(now) }
         if deadlines.takeTicket(now) { sendTicket() }
         if deadlines.takeConnect(now), awaitsConnect { perform(machine.close(.noTargetNamed, now: now)) }
+    }
+
+    /// Only a target that negotiates gets something; one that doesn't may begin to.
+    private func keepTargetAlive(_ now: UInt64) {
+        guard case .translated = dialect else { return }
+        deadlines.sentToTarget(at: now, keepAlive: settings.dialects.keepAlive)
+        translate { $0.keepAlive(into: &$1) }
     }
 
     /// The client has to name a target: it hasn't yet, or the named one was unreachable.

@@ -349,16 +349,17 @@ final class Session: TargetLegHandler, TimerTarget {
             endIsDue = true
             return
         }
-        let reason = machine.endReason ?? .clientLost
+        let (reason, remark) = (machine.endReason ?? .clientLost, endRemark)
         endTickets(reason)
         leave()
         settings.metrics.sessionEnded(reason)
-        settings.record.ended(client, reason, at: loop.moment)
+        settings.record.ended(client, reason, remark, at: loop.moment)
         guard client.isRecorded else { return }
         write(
             "session ended",
             [
-                LogKeys.reason: "\(reason.rawValue)", LogKeys.target: text(of: lastTarget),
+                LogKeys.reason: "\(reason.rawValue)", LogKeys.detail: remark.map { "\($0)" },
+                LogKeys.target: text(of: lastTarget),
                 LogKeys.bytesFromClient: "\(counters.bytesFromClient)",
                 LogKeys.bytesToClient: "\(counters.bytesToClient)",
                 LogKeys.framesFromClient: "\(counters.frameBytesFromClient)",

@@ -4,7 +4,8 @@
 /// own.
 package struct TicketMethod: AdmissionMethod {
     package static let name = MethodName(
-        label: "ticket", route: "ticket", proxy: "operator_ticket", proxyByTicket: "operator_ticket")
+        label: "ticket", route: "ticket", proxy: "operator_ticket", proxyByTicket: "operator_ticket", holders: .visitors
+    )
 
     static let parameter = "ticket"
 
