@@ -271,6 +271,10 @@ let package = Package(
             ],
             swiftSettings: houseSettings),
         .testTarget(
+            name: "PortcullisTests",
+            dependencies: ["portcullis", "EdgeTestKit", "DPoP", "KeyStore", "KeyStoreSQLite", argumentParser, crypto],
+            swiftSettings: houseSettings),
+        .testTarget(
             name: "PortcullisSimTests", dependencies: ["portcullis-sim", "Telnet"], swiftSettings: houseSettings),
         .testTarget(
             name: "HostileTextTests",
