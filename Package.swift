@@ -176,15 +176,20 @@ let package = Package(
             ],
             swiftSettings: houseSettings),
 
+        // The example of docs/LIBRARY.md: also a package of its own.
+        .target(
+            name: "LibraryExample", dependencies: ["AppAttest", "DPoP", "RequestErrors", crypto],
+            path: "Examples/GuardedService/Sources/GuardedService", swiftSettings: [.treatAllWarnings(as: .error)]),
+
         // One folder of tests per target; EdgeTestKit contains the independent clients that the edge tests share.
         .testTarget(
             name: "AppAttestTests",
-            dependencies: ["AppAttest", "RequestErrors", "DeviceSimulation", crypto, x509, asn1],
+            dependencies: ["AppAttest", "RequestErrors", "LibraryExample", "DeviceSimulation", crypto, x509, asn1],
             swiftSettings: houseSettings),
         .testTarget(
             name: "DPoPTests",
             dependencies: [
-                "DPoP", "RequestErrors", "DeviceSimulation", "AppAttest", "WireText", crypto,
+                "DPoP", "RequestErrors", "LibraryExample", "DeviceSimulation", "AppAttest", "WireText", crypto,
             ],
             swiftSettings: houseSettings),
         .testTarget(name: "StateCodingTests", dependencies: ["StateCoding"], swiftSettings: houseSettings),
