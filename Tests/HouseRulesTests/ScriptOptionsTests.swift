@@ -43,6 +43,7 @@ struct ScriptOptionsTests {
         ("test", "--filter"), ("test-on", "--suite"), ("package", "--revision"), ("make-dev-certs", "--out"),
         ("attack", "--only"),
         ("bench", "--only"), ("bench", "--out"), ("fuzz", "--only"), ("bench-micro", "--filter"),
+        ("try-with-nginx", "--proxy"),
     ])
     func `an option without its value is refused in the same way`(script: String, option: String) throws {
         let refused = try call(script, option, keeping: "2>&1 >/dev/null")
