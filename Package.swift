@@ -41,6 +41,7 @@ let package = Package(
     products: [
         .library(name: "AppAttest", targets: ["AppAttest"]),
         .library(name: "DPoP", targets: ["DPoP"]),
+        .library(name: "RequestErrors", targets: ["RequestErrors"]),
         .executable(name: "portcullis", targets: ["portcullis"]),
         .executable(name: "portcullis-sim", targets: ["portcullis-sim"]),
     ],
@@ -71,8 +72,10 @@ let package = Package(
         // Pure cores.
         .target(name: "WireText", swiftSettings: pureSettings),
         .target(name: "StateCoding", dependencies: ["WireText"], swiftSettings: pureSettings),
-        .target(name: "AppAttest", dependencies: [crypto, x509, asn1], swiftSettings: pureSettings),
-        .target(name: "DPoP", dependencies: ["WireText", crypto], swiftSettings: pureSettings),
+        .target(name: "RequestErrors", swiftSettings: pureSettings),
+        .target(
+            name: "AppAttest", dependencies: ["RequestErrors", crypto, x509, asn1], swiftSettings: pureSettings),
+        .target(name: "DPoP", dependencies: ["RequestErrors", "WireText", crypto], swiftSettings: pureSettings),
         .target(name: "Telnet", dependencies: ["WireText"], swiftSettings: pureSettings),
         .target(name: "RelayCore", dependencies: ["Telnet", "WireText", deque], swiftSettings: pureSettings),
         .target(name: "HTTPWire", dependencies: ["WireText"], swiftSettings: pureSettings),
@@ -107,7 +110,9 @@ let package = Package(
             name: "KeyStorePostgreSQL", dependencies: ["KeyStore", "PostgreSQL", crypto], swiftSettings: houseSettings),
         .target(
             name: "Admission",
-            dependencies: ["WireText", "AppAttest", "DPoP", "KeyStore", "StateCoding", crypto, x509, deque],
+            dependencies: [
+                "WireText", "AppAttest", "DPoP", "RequestErrors", "KeyStore", "StateCoding", crypto, x509, deque,
+            ],
             swiftSettings: pureSettings),
 
         // What the audit log says, read again.
@@ -171,12 +176,21 @@ let package = Package(
             ],
             swiftSettings: houseSettings),
 
+        // The example of docs/LIBRARY.md: also a package of its own.
+        .target(
+            name: "LibraryExample", dependencies: ["AppAttest", "DPoP", "RequestErrors", crypto],
+            path: "Examples/GuardedService/Sources/GuardedService", swiftSettings: [.treatAllWarnings(as: .error)]),
+
         // One folder of tests per target; EdgeTestKit contains the independent clients that the edge tests share.
         .testTarget(
-            name: "AppAttestTests", dependencies: ["AppAttest", "DeviceSimulation", crypto, x509, asn1],
+            name: "AppAttestTests",
+            dependencies: ["AppAttest", "RequestErrors", "LibraryExample", "DeviceSimulation", crypto, x509, asn1],
             swiftSettings: houseSettings),
         .testTarget(
-            name: "DPoPTests", dependencies: ["DPoP", "DeviceSimulation", "AppAttest", "WireText", crypto],
+            name: "DPoPTests",
+            dependencies: [
+                "DPoP", "RequestErrors", "LibraryExample", "DeviceSimulation", "AppAttest", "WireText", crypto,
+            ],
             swiftSettings: houseSettings),
         .testTarget(name: "StateCodingTests", dependencies: ["StateCoding"], swiftSettings: houseSettings),
         .testTarget(
@@ -269,6 +283,10 @@ let package = Package(
                 "Observability", "PrometheusText", logging, metrics,
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
+            swiftSettings: houseSettings),
+        .testTarget(
+            name: "PortcullisTests",
+            dependencies: ["portcullis", "EdgeTestKit", "DPoP", "KeyStore", "KeyStoreSQLite", argumentParser, crypto],
             swiftSettings: houseSettings),
         .testTarget(
             name: "PortcullisSimTests", dependencies: ["portcullis-sim", "Telnet"], swiftSettings: houseSettings),

@@ -66,7 +66,7 @@ final class AttestationEndpoints {
     private func answerTokenChallenge(_ exchange: HTTPExchange, isForToken: Bool, _ context: RequestContext) {
         guard isForToken else {
             let problem = "purpose is not token"
-            return refuse(exchange, .token(.invalidRequest, detail: problem, more: problem), context)
+            return refuse(exchange, .token(.invalidRequest, detail: problem, reason: problem), context)
         }
         metrics.challengeIssued()
         exchange.respond(JSONAnswers.tokenChallenge(services.challenges.issueForToken(at: context.moment)))

@@ -16,6 +16,10 @@ struct PortcullisCommand: AsyncParsableCommand {
             UpgradeCommand.self, ExplainCommand.self, AuditCommand.self, SessionsCommand.self, TopCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
+
+    static func main() async {
+        await main(DashedArguments.readable(Array(CommandLine.arguments.dropFirst())))
+    }
 }
 
 /// The source of the settings: the environment, which overrides an optional environment file.

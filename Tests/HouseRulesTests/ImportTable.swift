@@ -22,15 +22,19 @@ enum ImportTable {
             target: "StateCoding", isPure: true, ours: ["WireText"], others: [],
             reason: "Values to bytes and back, for the hand-over to another process; WireText judges UTF-8."),
         ImportRow(
-            target: "AppAttest", isPure: true, ours: [],
-            others: ["Crypto", "X509", "SwiftASN1", "FoundationEssentials"],
-            reason:
-                "A library of its own for any Swift server, so nothing of ours; Date comes from FoundationEssentials."),
+            target: "RequestErrors", isPure: true, ours: [], others: [],
+            reason: "What the errors of the libraries have in common: a part of both, so it needs nothing."),
         ImportRow(
-            target: "DPoP", isPure: true, ours: ["WireText"],
+            target: "AppAttest", isPure: true, ours: ["RequestErrors"],
+            others: ["Crypto", "X509", "SwiftASN1", "FoundationEssentials"],
+            reason: """
+                A library of its own for any Swift server, so of ours only what its errors conform to; Date comes from FoundationEssentials.
+                """),
+        ImportRow(
+            target: "DPoP", isPure: true, ours: ["RequestErrors", "WireText"],
             others: ["Crypto", "FoundationEssentials", "Synchronization"],
             reason: """
-                A library of its own for any Swift server, so of ours only base64url and JSON texts; Date comes from FoundationEssentials, and the replay store is \
+                A library of its own for any Swift server, so of ours only base64url, JSON texts, and what its errors conform to; Date comes from FoundationEssentials, and the replay store is \
                 called from several threads, so it has a Mutex.
                 """),
         ImportRow(
@@ -94,7 +98,8 @@ enum ImportTable {
             others: ["Crypto", "FoundationEssentials"],
             reason: "The schema and its statements, without C; Crypto seals the secrets in the store."),
         ImportRow(
-            target: "Admission", isPure: true, ours: ["WireText", "AppAttest", "DPoP", "KeyStore", "StateCoding"],
+            target: "Admission", isPure: true,
+            ours: ["WireText", "AppAttest", "DPoP", "RequestErrors", "KeyStore", "StateCoding"],
             others: ["Crypto", "X509", "DequeModule", "FoundationEssentials", "Synchronization"],
             reason:
                 "Decides by calling the verifiers and the registry; spent challenges and limits are shared by the reactors."

@@ -53,7 +53,6 @@ enum TextComparisonTable {
             "Admission/Registration/RegistrationRequest",
             "Admission/Request/AdmissionRequest",
             "Admission/Tokens/SigningKeyRotation",
-            "Admission/Tokens/TokenError",
             "Admission/Tokens/TokenKeys",
             "Admission/Tokens/VerifiedTokens",
             "AppAttest/Discrepancies",

@@ -144,6 +144,6 @@ struct TokenDialectBody {
     ///   - problem: for the client: names members, and quotes nothing.
     ///   - detail: for the log; nil: the same.
     static func malformed(_ problem: String, _ detail: String? = nil) -> RefusedRequest {
-        RefusedRequest(.token(.invalidRequest, detail: detail ?? problem, more: problem, failed: FailedCheck(.body)))
+        RefusedRequest(.token(.invalidRequest, detail: detail ?? problem, reason: problem, failed: FailedCheck(.body)))
     }
 }

@@ -47,6 +47,13 @@ public struct DPoPVerifier: Sendable {
         try check(request, at: time).spend(in: replays, at: time)
     }
 
+    /// The same with a replay store that answers later.
+    public func verify(
+        _ request: ProofRequest, at time: Date, spending replays: some AsyncReplayStore
+    ) async throws(ProofRefusal) -> VerifiedProof {
+        try await check(request, at: time).spend(in: replays, at: time)
+    }
+
     /// All checks but the replay store's. The caller must spend the proof before it acts on the request.
     ///
     /// - Throws: the first way found in which the request isn't proven.
