@@ -55,7 +55,8 @@ GRANT UPDATE (
 GRANT INSERT, DELETE, UPDATE ON portcullis.session TO :"gateway";
 -- It notes how many sessions each client has.
 GRANT INSERT, DELETE, UPDATE ON portcullis.holding TO :"gateway";
--- With ADMIN_CONSOLE=on gateways revoke and restore keys, too:
+-- With ADMIN_CONSOLE=on gateways revoke and restore keys, and revoke development tokens, too:
 -- GRANT UPDATE (revoked_at, revocation_reason) ON portcullis.device_key TO :"gateway";
 -- GRANT DELETE ON portcullis.device_key TO :"gateway";
+-- GRANT UPDATE (revoked_at) ON portcullis.development_token TO :"gateway";
 COMMIT;

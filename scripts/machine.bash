@@ -1,21 +1,17 @@
-# Shared by trials in a clean Debian 12 of their own: makes it, and boots systemd in it, in namespaces. Needs root. Sourced after setup.bash, with
-# `script_name`, `output` (a folder), `machine` (a folder below it) and `keep` set: `build_simulator`, `make_clean_system`, `make_machine`, `inside`,
-# `check`, `equals`, `eventually`, `boot`. A trial with several machines sets `machine`, `host`, `init`, `starter` and `group` to those of one at a time.
+# Shared by trials in a clean Debian of their own: makes it, and boots systemd in it, in namespaces. Needs root. Sourced after setup.bash, with
+# `script_name`, `release` (debootstrap's name, such as bookworm), `output` (a folder), `machine` (a folder below it) and `keep` set:
+# `make_clean_system`, `make_machine`, `inside`, `check`, `equals`, `eventually`, `boot`. A trial with several machines sets `machine`, `host`, `init`,
+# `starter` and `group` to those of one at a time.
 
-# build_simulator: makes $output/swift/release/portcullis-sim, which runs without Swift's libraries.
-build_simulator() {
-    require_swift
-    swift build -c release --product portcullis-sim --scratch-path "$output/swift" --static-swift-stdlib
-}
-
-# make_clean_system: makes $output/bookworm by debootstrap, once.
+# make_clean_system: makes $output/clean-$release by debootstrap, once.
 make_clean_system() {
-    local clean=$output/bookworm
+    clean=$output/clean-$release
     require_packages debootstrap util-linux iproute2
     if [ ! -e "$clean/.complete" ]; then
-        say "making a Debian 12 in $clean: some minutes"
+        say "making a clean $release in $clean: some minutes"
+        mkdir -p "$output"
         rm -rf "$clean"
-        debootstrap --variant=minbase --include=ca-certificates,systemd,systemd-sysv bookworm "$clean" >"$output/debootstrap.log" 2>&1 \
+        debootstrap --variant=minbase --include=ca-certificates,systemd,systemd-sysv "$release" "$clean" >"$output/debootstrap.log" 2>&1 \
             || die "debootstrap failed: $(tail -n 1 "$output/debootstrap.log")" "see $output/debootstrap.log"
         touch "$clean/.complete"
     fi
@@ -26,7 +22,7 @@ make_machine() {
     require_packages procps
     make_clean_system
     rm -rf "$machine"
-    cp -a "$output/bookworm" "$machine"
+    cp -a "$clean" "$machine"
     # This machine's apt settings, such as a proxy, also apply in the other one.
     cp -a /etc/apt/apt.conf.d/. "$machine/etc/apt/apt.conf.d/" 2>/dev/null || true
     cp -L /etc/resolv.conf "$machine/etc/resolv.conf"

@@ -154,7 +154,7 @@ struct DocumentationTests {
             text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
         }
         let blocks = try Documentation.codeBlocks("swift", in: Repository.text("README.md"))
-        let example = "Examples/GuardedService/Sources/GuardedService/AttestedDevices.swift"
+        let example = "Tests/Examples/GuardedService/Sources/GuardedService/AttestedDevices.swift"
         let compiled = lines(try Repository.text(example))
         let shown = try #require(blocks.first { $0.contains("AttestationVerifier") })
         #expect(lines(shown).filter { !compiled.contains($0) } == [])

@@ -162,7 +162,7 @@ enum ImportTable {
                 "Dispatch", "Glibc", "Synchronization", "Foundation", "FoundationEssentials",
             ],
             reason: """
-                The composition root knows every room; X509 is for the name in the server's certificate, Compression for rotated audit logs.
+                The composition root knows every room; X509 is for the key in the server's certificate, Compression for rotated audit logs.
                 """
         ),
         ImportRow(

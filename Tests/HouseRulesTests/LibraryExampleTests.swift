@@ -5,7 +5,7 @@ import Testing
 /// The example of docs/LIBRARY.md, compiled as another package would: with the libraries' public declarations alone.
 @Suite("The libraries' example")
 struct LibraryExampleTests {
-    private static let folder = "Examples/GuardedService/Sources/GuardedService"
+    private static let folder = "Tests/Examples/GuardedService/Sources/GuardedService"
 
     private var files: [String] {
         get throws {
@@ -23,7 +23,7 @@ struct LibraryExampleTests {
             let text = try Repository.text("\(Self.folder)/\(file)").trimmingCharacters(in: .whitespacesAndNewlines)
             #expect(blocks.contains(text), "\(file)")
         }
-        let manifest = try Repository.text("Examples/GuardedService/Package.swift")
+        let manifest = try Repository.text("Tests/Examples/GuardedService/Package.swift")
         #expect(blocks.contains { $0.contains("let package = Package(") && manifest.contains($0) })
     }
 

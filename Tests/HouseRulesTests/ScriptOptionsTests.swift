@@ -40,7 +40,9 @@ struct ScriptOptionsTests {
     }
 
     @Test(arguments: [
-        ("test", "--filter"), ("test-on", "--suite"), ("package", "--revision"), ("make-dev-certs", "--out"),
+        ("test", "--filter"), ("test-on", "--suite"), ("package", "--revision"), ("package", "--suite"),
+        ("package", "--suffix"), ("package", "--jobs"),
+        ("try-package", "--suite"), ("make-dev-certs", "--out"),
         ("attack", "--only"),
         ("bench", "--only"), ("bench", "--out"), ("fuzz", "--only"), ("bench-micro", "--filter"),
         ("try-with-nginx", "--proxy"),

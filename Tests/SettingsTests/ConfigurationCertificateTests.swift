@@ -52,7 +52,20 @@ import X509
     @Test(arguments: [
         (
             "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
-            "names a key with a passphrase"
+            "names an encrypted key, whose passphrase nobody could enter"
+        ),
+        (
+            // As `openssl genrsa -aes256 -traditional` writes it.
+            """
+            -----BEGIN RSA PRIVATE KEY-----
+            Proc-Type: 4,ENCRYPTED
+            DEK-Info: AES-256-CBC,0123456789ABCDEF0123456789ABCDEF
+
+            AAAA
+            -----END RSA PRIVATE KEY-----
+
+            """,
+            "names an encrypted key, whose passphrase nobody could enter"
         ),
         ("-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n", "names a key that can't be read"),
         (

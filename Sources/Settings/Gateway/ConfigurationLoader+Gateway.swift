@@ -22,6 +22,7 @@ extension ConfigurationLoader {
         let fleetListener = fleetListener(hasStore: fleetStore != nil)
         checkTokens(hasApps: attestation != nil, tls)
         let proxies = proxies()
+        checkPublicOrigin(tls, read(\.proxies))
         let isOpen = read(settings.gate.appAuth) == .off
         checkReport()
         let methods = [ConfiguredMethod].all.routeNames(

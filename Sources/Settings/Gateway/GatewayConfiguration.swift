@@ -54,8 +54,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
         /// PEM, not encrypted.
         package let keyPath: String
         package let handshakeTimeoutMilliseconds: Int
-        /// The certificate names a host or an address.
-        package let isNamed: Bool
+        /// Of the certificate.
+        package let names: ServerNames
     }
 
     /// The TLS of the internal listener.

@@ -111,6 +111,37 @@ struct FleetCommandsTests {
         #expect(try await bench.run("signing-keys", "list").outputText.contains("\(id)  revoked"))
     }
 
+    @Test func `whatever is listed is listed as JSON, too`() async throws {
+        func objects(_ words: [String]) async throws -> [[String: Any]] {
+            try await both(words + ["--json"]).outputLines.map { line in
+                try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], "\(line)")
+            }
+        }
+        try await bench.fill((1...3).map { try FleetCommandBench.key($0) })
+        try await both(["keys", "revoke", name(1), "--reason", "lost \u{1B}[31m"])
+        let keys = try await objects(["keys", "list"])
+        #expect(Set(keys.compactMap { $0["key"] as? String }) == Set(try (1...3).map { try name($0) }))
+        let revoked = try #require(keys.first { $0["state"] as? String == "revoked" })
+        #expect(revoked["revocationReason"] as? String == "lost \u{1B}[31m" && revoked["counter"] as? Int == 3)
+        #expect(revoked["registeredAt"] as? String == "1970-01-01T00:00:01Z" && revoked["revokedAt"] is String)
+        #expect(try await objects(["keys", "prune", "--idle", "1d", "--dry-run"]).count == 2)
+
+        try await both(["dev-tokens", "issue", "--name", "ci \"x\"", "--route", "live"])
+        let token = try #require(try await objects(["dev-tokens", "list"]).first)
+        #expect(token["name"] as? String == "ci \"x\"" && token["routes"] as? [String] == ["live"])
+        #expect(token["state"] as? String == "valid" && token["devices"] as? Int == 0 && token["expiresAt"] is String)
+
+        try await both(["signing-keys", "rotate"])
+        let signer = try #require(try await objects(["signing-keys", "list"]).first)
+        #expect(signer["key"] is String && signer["state"] is String && signer["signsFrom"] is String)
+
+        try await bench.expect("block-list", "add", "address", "203.0.113.7", "--reason", "scanner")
+        let blocked = try await bench.expect("block-list", "list", "--json").outputText
+        #expect(
+            blocked.contains(#"{"entry":"address 203.0.113.7","addedAt":"2"#)
+                && blocked.contains(#""reason":"scanner"}"#))
+    }
+
     @Test func `a file can be named although the settings name a database`() async throws {
         try await bench.fill([FleetCommandBench.key(1)])
         try await bench.expect("keys", "forget", name(1))

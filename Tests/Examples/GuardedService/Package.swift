@@ -6,7 +6,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         // From elsewhere: .package(url: "https://…/portcullis", from: "0.1.0"), with the URL that you cloned.
-        .package(name: "portcullis", path: "../.."),
+        .package(name: "portcullis", path: "../../.."),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
