@@ -179,7 +179,8 @@ let package = Package(
         // The example of docs/LIBRARY.md: also a package of its own.
         .target(
             name: "LibraryExample", dependencies: ["AppAttest", "DPoP", "RequestErrors", crypto],
-            path: "Tests/Examples/GuardedService/Sources/GuardedService", swiftSettings: [.treatAllWarnings(as: .error)]),
+            path: "Tests/Examples/GuardedService/Sources/GuardedService", swiftSettings: [.treatAllWarnings(as: .error)]
+        ),
 
         // One folder of tests per target; EdgeTestKit contains the independent clients that the edge tests share.
         .testTarget(
