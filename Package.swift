@@ -71,8 +71,12 @@ let package = Package(
         // Pure cores.
         .target(name: "WireText", swiftSettings: pureSettings),
         .target(name: "StateCoding", dependencies: ["WireText"], swiftSettings: pureSettings),
-        .target(name: "AppAttest", dependencies: [crypto, x509, asn1], swiftSettings: pureSettings),
-        .target(name: "DPoP", dependencies: ["WireText", crypto], swiftSettings: pureSettings),
+        .target(name: "CBOR", swiftSettings: pureSettings),
+        .target(name: "StrictJSON", swiftSettings: pureSettings),
+        .target(name: "StrictDER", dependencies: [x509, asn1], swiftSettings: pureSettings),
+        .target(
+            name: "AppAttest", dependencies: ["CBOR", "StrictDER", crypto, x509, asn1], swiftSettings: pureSettings),
+        .target(name: "DPoP", dependencies: ["StrictJSON", "WireText", crypto], swiftSettings: pureSettings),
         .target(name: "Telnet", dependencies: ["WireText"], swiftSettings: pureSettings),
         .target(name: "RelayCore", dependencies: ["Telnet", "WireText", deque], swiftSettings: pureSettings),
         .target(name: "HTTPWire", dependencies: ["WireText"], swiftSettings: pureSettings),
@@ -107,12 +111,14 @@ let package = Package(
             name: "KeyStorePostgreSQL", dependencies: ["KeyStore", "PostgreSQL", crypto], swiftSettings: houseSettings),
         .target(
             name: "Admission",
-            dependencies: ["WireText", "AppAttest", "DPoP", "KeyStore", "StateCoding", crypto, x509, deque],
+            dependencies: [
+                "WireText", "AppAttest", "DPoP", "KeyStore", "StateCoding", "StrictJSON", crypto, x509, deque,
+            ],
             swiftSettings: pureSettings),
 
         // What the audit log says, read again.
         .target(
-            name: "AuditTrail", dependencies: ["Admission", "DPoP", "Observability", "WireText"],
+            name: "AuditTrail", dependencies: ["Admission", "DPoP", "Observability", "StrictJSON", "WireText"],
             swiftSettings: pureSettings),
 
         // The edge, the engine and the composition root.
@@ -131,7 +137,7 @@ let package = Package(
             dependencies: [
                 "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
                 "Admission", "HTTPWire", "ForwardingWire", "Reactors", "Observability", "PrometheusText", "StateCoding",
-                "WireText", logging, deque,
+                "StrictJSON", "WireText", logging, deque,
             ],
             // The web client's page, as an array of bytes in the program.
             resources: [.embedInCode("WebClient/index.html"), .embedInCode("Internal/Console/console.html")],
@@ -161,7 +167,8 @@ let package = Package(
 
         // Stand-ins for Apple, a device and a MUD: for tests and for trying the gateway out.
         .target(
-            name: "DeviceSimulation", dependencies: ["AppAttest", crypto, x509, asn1], swiftSettings: pureSettings),
+            name: "DeviceSimulation", dependencies: ["AppAttest", "StrictDER", crypto, x509, asn1],
+            swiftSettings: pureSettings),
         .executableTarget(
             name: "portcullis-sim",
             dependencies: [
@@ -173,10 +180,12 @@ let package = Package(
 
         // One folder of tests per target; EdgeTestKit contains the independent clients that the edge tests share.
         .testTarget(
-            name: "AppAttestTests", dependencies: ["AppAttest", "DeviceSimulation", crypto, x509, asn1],
+            name: "AppAttestTests",
+            dependencies: ["AppAttest", "CBOR", "StrictDER", "DeviceSimulation", crypto, x509, asn1],
             swiftSettings: houseSettings),
         .testTarget(
-            name: "DPoPTests", dependencies: ["DPoP", "DeviceSimulation", "AppAttest", "WireText", crypto],
+            name: "DPoPTests",
+            dependencies: ["DPoP", "StrictJSON", "DeviceSimulation", "AppAttest", "WireText", crypto],
             swiftSettings: houseSettings),
         .testTarget(name: "StateCodingTests", dependencies: ["StateCoding"], swiftSettings: houseSettings),
         .testTarget(
@@ -275,11 +284,11 @@ let package = Package(
         .testTarget(
             name: "HostileTextTests",
             dependencies: [
-                "EdgeTestKit", "portcullis", "Admission", "AppAttest", "AuditTrail", "CharacterSets", "Compression",
-                "DeviceSimulation", "DPoP", "ForwardingWire", "GatewayServer", "HTTPWire", "KeyStore", "Observability",
-                "PrometheusText", "ProxyProtocol", "Reactors", "Relay", "RelayCore", "Settings", "StateCoding",
-                "Telnet",
-                "WebSocketWire", "WireText", crypto, logging, metrics, x509, asn1,
+                "EdgeTestKit", "portcullis", "Admission", "AppAttest", "AuditTrail", "CBOR", "CharacterSets",
+                "Compression", "DeviceSimulation", "DPoP", "ForwardingWire", "GatewayServer", "HTTPWire", "KeyStore",
+                "Observability", "PrometheusText", "ProxyProtocol", "Reactors", "Relay", "RelayCore", "Settings",
+                "StateCoding", "StrictDER", "StrictJSON", "Telnet", "WebSocketWire", "WireText", crypto, logging,
+                metrics, x509, asn1,
                 .product(name: "CoreMetrics", package: "swift-metrics"),
             ],
             swiftSettings: houseSettings),
@@ -310,9 +319,10 @@ let package = Package(
 
 /// The fuzz targets' functions: a test replays the corpus with them, and libFuzzer's driver runs the same functions.
 let fuzzed: [Target.Dependency] = [
-    "AppAttest", "AuditTrail", "Observability", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire", "RelayCore",
-    "ProxyProtocol", "KeyStore", "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors",
-    "DeviceSimulation", "WebSocketWire", "ForwardingWire", "PrometheusText", "StateCoding", crypto, metrics, x509,
+    "AppAttest", "AuditTrail", "CBOR", "Observability", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire",
+    "RelayCore", "ProxyProtocol", "KeyStore", "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors",
+    "DeviceSimulation", "WebSocketWire", "ForwardingWire", "PrometheusText", "StateCoding", "StrictDER", "StrictJSON",
+    crypto, metrics, x509,
 ]
 if isFuzzing {
     package.targets += [
@@ -337,7 +347,7 @@ if isBenchmarking {
         .executableTarget(
             name: "MicroBenchmarks",
             dependencies: [
-                "AppAttest", "DPoP", "DeviceSimulation", "KeyStore", "KeyStoreSQLite", "Admission", "RelayCore",
+                "AppAttest", "CBOR", "DPoP", "DeviceSimulation", "KeyStore", "KeyStoreSQLite", "Admission", "RelayCore",
                 "Telnet", "Compression", "WebSocketWire", "WireText", "Observability", "PrometheusText", crypto,
                 metrics, .product(name: "Benchmark", package: "benchmark"),
             ],

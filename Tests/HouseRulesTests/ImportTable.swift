@@ -22,12 +22,22 @@ enum ImportTable {
             target: "StateCoding", isPure: true, ours: ["WireText"], others: [],
             reason: "Values to bytes and back, for the hand-over to another process; WireText judges UTF-8."),
         ImportRow(
-            target: "AppAttest", isPure: true, ours: [],
-            others: ["Crypto", "X509", "SwiftASN1", "FoundationEssentials"],
-            reason:
-                "A library of its own for any Swift server, so nothing of ours; Date comes from FoundationEssentials."),
+            target: "CBOR", isPure: true, ours: [], others: [],
+            reason: "Below the libraries that read what authenticators write: the standard library is enough."),
         ImportRow(
-            target: "DPoP", isPure: true, ours: ["WireText"],
+            target: "StrictJSON", isPure: true, ours: [], others: [],
+            reason: "Below the libraries that read signed JSON: the standard library is enough."),
+        ImportRow(
+            target: "StrictDER", isPure: true, ours: [], others: ["X509", "SwiftASN1"],
+            reason: "Reads certificates more strictly than X509 does, with its parser."),
+        ImportRow(
+            target: "AppAttest", isPure: true, ours: ["CBOR", "StrictDER"],
+            others: ["Crypto", "X509", "SwiftASN1", "FoundationEssentials"],
+            reason: """
+                A library of its own for any Swift server, so of ours only the readers of CBOR and DER; Date comes from FoundationEssentials.
+                """),
+        ImportRow(
+            target: "DPoP", isPure: true, ours: ["StrictJSON", "WireText"],
             others: ["Crypto", "FoundationEssentials", "Synchronization"],
             reason: """
                 A library of its own for any Swift server, so of ours only base64url and JSON texts; Date comes from FoundationEssentials, and the replay store is \
@@ -94,7 +104,8 @@ enum ImportTable {
             others: ["Crypto", "FoundationEssentials"],
             reason: "The schema and its statements, without C; Crypto seals the secrets in the store."),
         ImportRow(
-            target: "Admission", isPure: true, ours: ["WireText", "AppAttest", "DPoP", "KeyStore", "StateCoding"],
+            target: "Admission", isPure: true,
+            ours: ["WireText", "AppAttest", "DPoP", "KeyStore", "StateCoding", "StrictJSON"],
             others: ["Crypto", "X509", "DequeModule", "FoundationEssentials", "Synchronization"],
             reason:
                 "Decides by calling the verifiers and the registry; spent challenges and limits are shared by the reactors."
@@ -108,10 +119,11 @@ enum ImportTable {
                 "Names and exporters that every room may use, so it knows none above it; WireText writes JSON, Glibc the audit log."
         ),
         ImportRow(
-            target: "AuditTrail", isPure: true, ours: ["Admission", "DPoP", "Observability", "WireText"], others: [],
+            target: "AuditTrail", isPure: true,
+            ours: ["Admission", "DPoP", "Observability", "StrictJSON", "WireText"], others: [],
             reason: """
                 Reads what Observability writes, so it takes the names and the escaping from there, the order of the checks from Admission, and \
-                the strict reader of JSON from DPoP. Files are read by GatewayServer.
+                the limits of JSON from DPoP. Files are read by GatewayServer.
                 """),
         ImportRow(
             target: "Reactors", isPure: false,
@@ -129,7 +141,7 @@ enum ImportTable {
             ours: [
                 "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
                 "Admission", "HTTPWire", "ForwardingWire", "Reactors", "Observability", "PrometheusText", "StateCoding",
-                "WireText",
+                "StrictJSON", "WireText",
             ],
             others: ["Logging", "DequeModule", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"],
             reason: "Drives the cores on the reactors' connections: no C of any kind, so no Glibc either."),
@@ -168,7 +180,7 @@ enum ImportTable {
                 "Thin: it reads arguments and talks to the terminal; all else is in GatewayServer, Settings and AuditTrail."
         ),
         ImportRow(
-            target: "DeviceSimulation", isPure: true, ours: ["AppAttest"],
+            target: "DeviceSimulation", isPure: true, ours: ["AppAttest", "StrictDER"],
             others: ["Crypto", "X509", "SwiftASN1", "FoundationEssentials"],
             reason: "The same tools as the verifier that it deceives."),
         ImportRow(
