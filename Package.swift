@@ -28,6 +28,7 @@ let pureSettings: [SwiftSetting] =
     ]
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
@@ -41,6 +42,7 @@ let package = Package(
     products: [
         .library(name: "AppAttest", targets: ["AppAttest"]),
         .library(name: "DPoP", targets: ["DPoP"]),
+        .library(name: "WebAuthn", targets: ["WebAuthn"]),
         .executable(name: "portcullis", targets: ["portcullis"]),
         .executable(name: "portcullis-sim", targets: ["portcullis-sim"]),
     ],
@@ -77,6 +79,9 @@ let package = Package(
         .target(
             name: "AppAttest", dependencies: ["CBOR", "StrictDER", crypto, x509, asn1], swiftSettings: pureSettings),
         .target(name: "DPoP", dependencies: ["StrictJSON", "WireText", crypto], swiftSettings: pureSettings),
+        .target(
+            name: "WebAuthn", dependencies: ["CBOR", "StrictDER", "StrictJSON", crypto, cryptoExtras, x509, asn1],
+            swiftSettings: pureSettings),
         .target(name: "Telnet", dependencies: ["WireText"], swiftSettings: pureSettings),
         .target(name: "RelayCore", dependencies: ["Telnet", "WireText", deque], swiftSettings: pureSettings),
         .target(name: "HTTPWire", dependencies: ["WireText"], swiftSettings: pureSettings),
@@ -167,7 +172,7 @@ let package = Package(
 
         // Stand-ins for Apple, a device and a MUD: for tests and for trying the gateway out.
         .target(
-            name: "DeviceSimulation", dependencies: ["AppAttest", "StrictDER", crypto, x509, asn1],
+            name: "DeviceSimulation", dependencies: ["AppAttest", "StrictDER", crypto, cryptoExtras, x509, asn1],
             swiftSettings: pureSettings),
         .executableTarget(
             name: "portcullis-sim",
@@ -186,6 +191,12 @@ let package = Package(
         .testTarget(
             name: "DPoPTests",
             dependencies: ["DPoP", "StrictJSON", "DeviceSimulation", "AppAttest", "WireText", crypto],
+            swiftSettings: houseSettings),
+        .testTarget(
+            name: "WebAuthnTests",
+            dependencies: [
+                "WebAuthn", "CBOR", "StrictDER", "DeviceSimulation", crypto, cryptoExtras, x509, asn1,
+            ],
             swiftSettings: houseSettings),
         .testTarget(name: "StateCodingTests", dependencies: ["StateCoding"], swiftSettings: houseSettings),
         .testTarget(
@@ -287,8 +298,8 @@ let package = Package(
                 "EdgeTestKit", "portcullis", "Admission", "AppAttest", "AuditTrail", "CBOR", "CharacterSets",
                 "Compression", "DeviceSimulation", "DPoP", "ForwardingWire", "GatewayServer", "HTTPWire", "KeyStore",
                 "Observability", "PrometheusText", "ProxyProtocol", "Reactors", "Relay", "RelayCore", "Settings",
-                "StateCoding", "StrictDER", "StrictJSON", "Telnet", "WebSocketWire", "WireText", crypto, logging,
-                metrics, x509, asn1,
+                "StateCoding", "StrictDER", "StrictJSON", "Telnet", "WebAuthn", "WebSocketWire", "WireText", crypto,
+                logging, metrics, x509, asn1,
                 .product(name: "CoreMetrics", package: "swift-metrics"),
             ],
             swiftSettings: houseSettings),
@@ -321,8 +332,8 @@ let package = Package(
 let fuzzed: [Target.Dependency] = [
     "AppAttest", "AuditTrail", "CBOR", "Observability", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire",
     "RelayCore", "ProxyProtocol", "KeyStore", "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors",
-    "DeviceSimulation", "WebSocketWire", "ForwardingWire", "PrometheusText", "StateCoding", "StrictDER", "StrictJSON",
-    crypto, metrics, x509,
+    "DeviceSimulation", "WebAuthn", "WebSocketWire", "ForwardingWire", "PrometheusText", "StateCoding", "StrictDER",
+    "StrictJSON", crypto, metrics, x509,
 ]
 if isFuzzing {
     package.targets += [
@@ -348,7 +359,8 @@ if isBenchmarking {
             name: "MicroBenchmarks",
             dependencies: [
                 "AppAttest", "CBOR", "DPoP", "DeviceSimulation", "KeyStore", "KeyStoreSQLite", "Admission", "RelayCore",
-                "Telnet", "Compression", "WebSocketWire", "WireText", "Observability", "PrometheusText", crypto,
+                "Telnet", "Compression", "WebAuthn", "WebSocketWire", "WireText", "Observability", "PrometheusText",
+                crypto,
                 metrics, .product(name: "Benchmark", package: "benchmark"),
             ],
             path: "Tests/Benchmarks/MicroBenchmarks", swiftSettings: houseSettings,
