@@ -333,7 +333,7 @@ let fuzzed: [Target.Dependency] = [
     "AppAttest", "AuditTrail", "CBOR", "Observability", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire",
     "RelayCore", "ProxyProtocol", "KeyStore", "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors",
     "DeviceSimulation", "WebAuthn", "WebSocketWire", "ForwardingWire", "PrometheusText", "StateCoding", "StrictDER",
-    "StrictJSON", crypto, metrics, x509,
+    "StrictJSON", crypto, metrics, x509, asn1,
 ]
 if isFuzzing {
     package.targets += [

@@ -48,7 +48,7 @@ enum ImportTable {
             others: ["Crypto", "CryptoExtras", "X509", "SwiftASN1", "FoundationEssentials"],
             reason: """
                 A library of its own for any Swift server, so of ours only the readers of CBOR, DER and JSON; CryptoExtras has RSA, which swift-certificates \
-                uses too. Nothing in it needs a newer system than iOS 15 and macOS 13, so it has no Mutex.
+                uses too. It has no Mutex, which systems before iOS 18 and macOS 15 lack.
                 """),
         ImportRow(
             target: "Telnet", isPure: true, ours: ["WireText"], others: [],

@@ -13,9 +13,9 @@ public enum WebAuthnLimits {
     public static let maximumNumberBytes = 32
 
     /// Bytes of an attestation object. The largest ones that were seen, with a SafetyNet response, have 8,500.
-    public static let maximumAttestationBytes = 16 * 1024
+    public static let maximumAttestationBytes = 16_384
     /// Bytes of the authenticator data of an authentication. Without extensions it has 37.
-    public static let maximumAuthenticatorDataBytes = 4 * 1024
+    public static let maximumAuthenticatorDataBytes = 4_096
     /// The nesting depth of arrays and maps in CBOR, including the outermost.
     public static let maximumDepth = 8
     /// Items in one CBOR document, including keys and containers.

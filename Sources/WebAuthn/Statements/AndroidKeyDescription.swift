@@ -29,8 +29,13 @@ struct AndroidKeyDescription: Sendable {
 
     init(_ certificate: Certificate) throws(StatementFault) {
         guard let found = certificate.extensions[oid: Self.oid] else { throw .keyDescriptionMissing }
+        try self.init(found.value)
+    }
+
+    /// - Parameter encoded: the extension's value.
+    init(_ encoded: ArraySlice<UInt8>) throws(StatementFault) {
         do {
-            let fields = try DER.parse(found.value).elements(of: .sequence)
+            let fields = try DER.parse(encoded).elements(of: .sequence)
             guard fields.count == Self.fieldCount else { throw StatementFault.keyDescriptionMalformed }
             challenge = Array(try ASN1OctetString(derEncoded: fields[Self.challengeField]).bytes)
             software = try AndroidAuthorizations(fields[Self.fieldCount - 2])
