@@ -4,6 +4,7 @@ import DPoP
 import HTTPWire
 import Observability
 import Reactors
+import StrictJSON
 import WireText
 
 /// `/attest/challenge` and `POST /attest/register`. Reactor thread, except for reading bodies and for the registration itself.

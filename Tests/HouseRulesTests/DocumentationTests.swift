@@ -160,6 +160,14 @@ struct DocumentationTests {
         #expect(lines(shown).filter { !compiled.contains($0) } == [])
     }
 
+    @Test func `the example of the library WebAuthn is compiled and run by a test`() throws {
+        let compiled = try Repository.text("Tests/WebAuthnTests/GuideExampleTests.swift")
+        let blocks = try Documentation.codeBlocks("swift", in: Repository.text("docs/LIBRARY.md"))
+        let shown = try #require(blocks.first { $0.contains("RegistrationVerifier") })
+        let type = try #require(shown.range(of: "struct "))
+        #expect(compiled.contains(shown[type.lowerBound...].trimmingCharacters(in: .whitespacesAndNewlines)))
+    }
+
     // MARK: Help
 
     private func source(_ name: String) throws -> String {

@@ -25,17 +25,33 @@ enum ImportTable {
             target: "RequestErrors", isPure: true, ours: [], others: [],
             reason: "What the errors of the libraries have in common: a part of both, so it needs nothing."),
         ImportRow(
-            target: "AppAttest", isPure: true, ours: ["RequestErrors"],
+            target: "CBOR", isPure: true, ours: [], others: [],
+            reason: "Below the libraries that read what authenticators write: the standard library is enough."),
+        ImportRow(
+            target: "StrictJSON", isPure: true, ours: [], others: [],
+            reason: "Below the libraries that read signed JSON: the standard library is enough."),
+        ImportRow(
+            target: "StrictDER", isPure: true, ours: [], others: ["X509", "SwiftASN1"],
+            reason: "Reads certificates more strictly than X509 does, with its parser."),
+        ImportRow(
+            target: "AppAttest", isPure: true, ours: ["CBOR", "RequestErrors", "StrictDER"],
             others: ["Crypto", "X509", "SwiftASN1", "FoundationEssentials"],
             reason: """
-                A library of its own for any Swift server, so of ours only what its errors conform to; Date comes from FoundationEssentials.
+                A library of its own for any Swift server, so of ours only the readers of CBOR and DER, and what its errors conform to; Date comes from FoundationEssentials.
                 """),
         ImportRow(
-            target: "DPoP", isPure: true, ours: ["RequestErrors", "WireText"],
+            target: "DPoP", isPure: true, ours: ["RequestErrors", "StrictJSON", "WireText"],
             others: ["Crypto", "FoundationEssentials", "Synchronization"],
             reason: """
                 A library of its own for any Swift server, so of ours only base64url, JSON texts, and what its errors conform to; Date comes from FoundationEssentials, and the replay store is \
                 called from several threads, so it has a Mutex.
+                """),
+        ImportRow(
+            target: "WebAuthn", isPure: true, ours: ["CBOR", "StrictDER", "StrictJSON"],
+            others: ["Crypto", "CryptoExtras", "X509", "SwiftASN1", "FoundationEssentials"],
+            reason: """
+                A library of its own for any Swift server, so of ours only the readers of CBOR, DER and JSON; CryptoExtras has RSA, which swift-certificates \
+                uses too. It has no Mutex, which systems before iOS 18 and macOS 15 lack.
                 """),
         ImportRow(
             target: "Telnet", isPure: true, ours: ["WireText"], others: [],
@@ -99,7 +115,7 @@ enum ImportTable {
             reason: "The schema and its statements, without C; Crypto seals the secrets in the store."),
         ImportRow(
             target: "Admission", isPure: true,
-            ours: ["WireText", "AppAttest", "DPoP", "RequestErrors", "KeyStore", "StateCoding"],
+            ours: ["WireText", "AppAttest", "DPoP", "RequestErrors", "KeyStore", "StateCoding", "StrictJSON"],
             others: ["Crypto", "X509", "DequeModule", "FoundationEssentials", "Synchronization"],
             reason:
                 "Decides by calling the verifiers and the registry; spent challenges and limits are shared by the reactors."
@@ -113,10 +129,11 @@ enum ImportTable {
                 "Names and exporters that every room may use, so it knows none above it; WireText writes JSON, Glibc the audit log."
         ),
         ImportRow(
-            target: "AuditTrail", isPure: true, ours: ["Admission", "DPoP", "Observability", "WireText"], others: [],
+            target: "AuditTrail", isPure: true,
+            ours: ["Admission", "DPoP", "Observability", "StrictJSON", "WireText"], others: [],
             reason: """
                 Reads what Observability writes, so it takes the names and the escaping from there, the order of the checks from Admission, and \
-                the strict reader of JSON from DPoP. Files are read by GatewayServer.
+                the limits of JSON from DPoP. Files are read by GatewayServer.
                 """),
         ImportRow(
             target: "Reactors", isPure: false,
@@ -134,7 +151,7 @@ enum ImportTable {
             ours: [
                 "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
                 "Admission", "HTTPWire", "ForwardingWire", "Reactors", "Observability", "PrometheusText", "StateCoding",
-                "WireText",
+                "StrictJSON", "WireText",
             ],
             others: ["Logging", "DequeModule", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"],
             reason: "Drives the cores on the reactors' connections: no C of any kind, so no Glibc either."),
@@ -173,9 +190,9 @@ enum ImportTable {
                 "Thin: it reads arguments and talks to the terminal; all else is in GatewayServer, Settings and AuditTrail."
         ),
         ImportRow(
-            target: "DeviceSimulation", isPure: true, ours: ["AppAttest"],
-            others: ["Crypto", "X509", "SwiftASN1", "FoundationEssentials"],
-            reason: "The same tools as the verifier that it deceives."),
+            target: "DeviceSimulation", isPure: true, ours: ["AppAttest", "StrictDER"],
+            others: ["Crypto", "CryptoExtras", "X509", "SwiftASN1", "FoundationEssentials"],
+            reason: "The same tools as the verifiers that it deceives."),
         ImportRow(
             target: "portcullis-sim", isPure: false,
             ours: ["DeviceSimulation", "AppAttest", "Reactors", "RelayCore", "Telnet", "WireText"],

@@ -1,6 +1,7 @@
 package import AppAttest
 import DPoP
 package import KeyStore
+import StrictJSON
 
 /// Registers devices: `POST /attest/register` without the HTTP.
 ///

@@ -1,6 +1,7 @@
 package import AppAttest
 import DPoP
 package import KeyStore
+import StrictJSON
 import WireText
 
 /// The dialects of `POST /attest/register`.

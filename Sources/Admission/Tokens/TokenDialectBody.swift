@@ -1,6 +1,7 @@
 import AppAttest
 import DPoP
 import KeyStore
+import StrictJSON
 import WireText
 
 /// The body of `POST /attest/register` and `POST /token` in the token dialect: the common members, and accessors for the rest. Unknown members

@@ -1,5 +1,6 @@
 import Crypto
 public import FoundationEssentials
+import StrictJSON
 import WireText
 
 /// Whether a proof needs a nonce of the server.

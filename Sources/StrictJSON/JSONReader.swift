@@ -1,21 +1,17 @@
-import WireText
-
-/// Reads one JSON object (RFC 8259) strictly and within ``JOSELimits``.
+/// Reads one JSON object (RFC 8259) strictly and within the caller's ``JSONBounds``.
 ///
 /// Foundation's decoder takes the last or the first of two members with one name, depending on its API. Two servers could then read
 /// different claims out of one signed text, so duplicate members are refused here, and so is everything else that parsers disagree about.
 package struct JSONReader {
     private let text: [UInt8]
+    private let bounds: JSONBounds
     private var position = 0
     private var depth = 0
     private var values = 0
 
-    /// - Parameter maximumBytes: of the whole text.
-    package static func readObject(
-        _ text: [UInt8], maximumBytes: Int = JOSELimits.maximumBytes
-    ) throws(JSONFault) -> JSONObject {
-        guard text.count <= maximumBytes else { throw .tooLong }
-        var reader = JSONReader(text: text)
+    package static func readObject(_ text: [UInt8], within bounds: JSONBounds) throws(JSONDefect) -> JSONObject {
+        guard text.count <= bounds.maximumBytes else { throw .tooLong }
+        var reader = JSONReader(text, bounds)
         let value = try reader.value()
         reader.skipSpace()
         guard reader.position == text.count else { throw .unexpectedByte(at: reader.position) }
@@ -23,11 +19,11 @@ package struct JSONReader {
         return object
     }
 
-    private init(text: [UInt8]) { self.text = text }
+    private init(_ text: [UInt8], _ bounds: JSONBounds) { (self.text, self.bounds) = (text, bounds) }
 
     private var peek: UInt8? { position < text.count ? text[position] : nil }
 
-    private var unexpected: JSONFault { position < text.count ? .unexpectedByte(at: position) : .unexpectedEnd }
+    private var unexpected: JSONDefect { position < text.count ? .unexpectedByte(at: position) : .unexpectedEnd }
 
     private mutating func skipSpace() {
         while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
@@ -41,10 +37,10 @@ package struct JSONReader {
 
     // MARK: Values
 
-    private mutating func value() throws(JSONFault) -> JSONValue {
+    private mutating func value() throws(JSONDefect) -> JSONValue {
         skipSpace()
         values += 1
-        guard values <= JOSELimits.maximumValues else { throw .tooManyValues }
+        guard values <= bounds.maximumValues else { throw .tooManyValues }
         guard let byte = peek else { throw .unexpectedEnd }
         switch byte {
         case UInt8(ascii: "{"): return .object(try object())
@@ -58,19 +54,19 @@ package struct JSONReader {
         }
     }
 
-    private mutating func literal(_ word: String, _ value: JSONValue) throws(JSONFault) -> JSONValue {
+    private mutating func literal(_ word: String, _ value: JSONValue) throws(JSONDefect) -> JSONValue {
         for byte in word.utf8 { guard take(byte) else { throw unexpected } }
         return value
     }
 
-    private mutating func enter() throws(JSONFault) {
+    private mutating func enter() throws(JSONDefect) {
         position += 1
         depth += 1
-        guard depth <= JOSELimits.maximumDepth else { throw .tooDeep }
+        guard depth <= bounds.maximumDepth else { throw .tooDeep }
         skipSpace()
     }
 
-    private mutating func object() throws(JSONFault) -> JSONObject {
+    private mutating func object() throws(JSONDefect) -> JSONObject {
         try enter()
         var object = JSONObject()
         if !take(UInt8(ascii: "}")) {
@@ -90,7 +86,7 @@ package struct JSONReader {
         return object
     }
 
-    private mutating func array() throws(JSONFault) -> [JSONValue] {
+    private mutating func array() throws(JSONDefect) -> [JSONValue] {
         try enter()
         var elements: [JSONValue] = []
         if !take(UInt8(ascii: "]")) {
@@ -106,7 +102,7 @@ package struct JSONReader {
 
     // MARK: Numbers
 
-    private mutating func number() throws(JSONFault) -> String {
+    private mutating func number() throws(JSONDefect) -> String {
         let start = position
         _ = take(UInt8(ascii: "-"))
         if !take(UInt8(ascii: "0")) { try digits(of: start) }
@@ -115,12 +111,12 @@ package struct JSONReader {
             if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
             try digits(of: start)
         }
-        guard position - start <= JOSELimits.maximumNumberBytes else { throw .malformedNumber(at: start) }
+        guard position - start <= bounds.maximumNumberBytes else { throw .malformedNumber(at: start) }
         return String(decoding: text[start..<position], as: UTF8.self)
     }
 
     /// One digit or more.
-    private mutating func digits(of start: Int) throws(JSONFault) {
+    private mutating func digits(of start: Int) throws(JSONDefect) {
         let first = position
         while let byte = peek, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { position += 1 }
         guard position > first else { throw .malformedNumber(at: start) }
@@ -128,7 +124,7 @@ package struct JSONReader {
 
     // MARK: Strings
 
-    private mutating func string() throws(JSONFault) -> String {
+    private mutating func string() throws(JSONDefect) -> String {
         let opening = position
         position += 1
         let start = position
@@ -147,10 +143,16 @@ package struct JSONReader {
         }
         let range = start..<position
         guard take(UInt8(ascii: "\"")) else { throw .unexpectedEnd }
-        let string =
-            content.map { String(validating: $0, as: UTF8.self) } ?? String(validating: text[range], as: UTF8.self)
-        guard let string else { throw .malformedString(at: opening) }
+        guard let string = Self.decoded(content.map { $0[...] } ?? text[range]) else {
+            throw .malformedString(at: opening)
+        }
         return string
+    }
+
+    /// Whatever isn't UTF-8 is decoded as other bytes. `String(validating:)` needs macOS 15.
+    private static func decoded(_ bytes: ArraySlice<UInt8>) -> String? {
+        let string = String(decoding: bytes, as: UTF8.self)
+        return string.utf8.elementsEqual(bytes) ? string : nil
     }
 
     /// The character of the escape at the position; nil if it isn't one, or is half a surrogate pair.
@@ -183,7 +185,7 @@ package struct JSONReader {
     private mutating func unit() -> UInt16? {
         var unit: UInt16 = 0
         for _ in 0..<4 {
-            guard let byte = peek, let digit = Hexadecimal.value(of: byte) else { return nil }
+            guard let byte = peek, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { return nil }
             unit = unit << 4 | UInt16(digit)
             position += 1
         }

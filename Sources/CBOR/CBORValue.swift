@@ -1,4 +1,4 @@
-/// One data item of RFC 8949, of the kinds that App Attest uses: no tags, no floating point, no indefinite lengths.
+/// One data item of RFC 8949, of the kinds that authenticators use: no tags, no floating point, no indefinite lengths.
 package enum CBORValue: Sendable {
     /// Major type 0.
     case unsigned(UInt64)
@@ -76,44 +76,13 @@ extension CBORValue {
         guard case .bytes(let bytes) = self else { return nil }
         return bytes
     }
-}
 
-/// Why bytes are not strict CBOR as App Attest writes it (RFC 8949; the rules of section 4.2.1 except key order).
-public enum CBORError: Error, Hashable, Sendable {
-    /// The input is longer than the limit for its kind.
-    case tooLarge
-    /// The input ends inside an item, or an item announces more bytes than are left.
-    case truncated
-    /// Bytes follow the item.
-    case trailingBytes
-    /// Arrays and maps are nested deeper than ``CBORLimits/maximumDepth``.
-    case tooDeep
-    /// More items than ``CBORLimits/maximumItems``.
-    case tooManyItems
-    /// Additional information 31: an indefinite length or a break.
-    case indefiniteLength
-    /// A number or length in a longer form than necessary.
-    case nonMinimalHead
-    /// Additional information 28 to 30, which RFC 8949 reserves.
-    case reservedHead
-    /// Two equal keys in one map.
-    case duplicateKey
-    /// A map key that is neither text nor integer.
-    case unsupportedKey
-    /// A text that is not UTF-8.
-    case invalidUTF8
-    /// A tag, a floating point number or a simple value other than true, false and null.
-    case unsupportedType
-}
-
-/// The decoder's limits. Apple's largest attestation seen so far has 5,906 bytes, depth 3 and 10 items.
-public enum CBORLimits {
-    /// Bytes of an attestation object.
-    public static let maximumAttestationBytes = 16 * 1024
-    /// Bytes of an assertion object: observed are a signature of 72 bytes and authenticator data of 37 to 153.
-    public static let maximumAssertionBytes = 4 * 1024
-    /// The nesting depth of arrays and maps, including the outermost.
-    public static let maximumDepth = 8
-    /// Items in one document, including keys and containers.
-    public static let maximumItems = 256
+    /// The number of either integer type; nil for any other kind, and for numbers out of range.
+    package var integer: Int64? {
+        switch self {
+        case .unsigned(let number): Int64(exactly: number)
+        case .negative(let argument): Int64(exactly: argument).map { -1 - $0 }
+        default: nil
+        }
+    }
 }

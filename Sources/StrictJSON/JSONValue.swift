@@ -1,5 +1,3 @@
-import WireText
-
 /// A JSON value (RFC 8259). Numbers keep the text that they were written with. Its texts are a peer's, and compared as bytes.
 package indirect enum JSONValue: Sendable {
     case null
@@ -22,14 +20,6 @@ package indirect enum JSONValue: Sendable {
         guard case .object(let object) = self else { return nil }
         return object
     }
-
-    /// Seconds since 1970, perhaps with a fraction (RFC 7519 section 2).
-    var numericDate: Double? {
-        guard case .number(let text) = self, let seconds = Double(text),
-            abs(seconds) <= JOSELimits.maximumNumericDate
-        else { return nil }
-        return seconds
-    }
 }
 
 /// The members of a JSON object, no two with the same name.
@@ -39,13 +29,17 @@ package struct JSONObject: Equatable, Sendable {
         package let value: JSONValue
 
         package static func == (one: Member, other: Member) -> Bool {
-            one.name.hasSameBytes(as: other.name) && one.value == other.value
+            one.name.utf8.elementsEqual(other.name.utf8) && one.value == other.value
         }
     }
 
     package private(set) var members: [Member] = []
 
-    package subscript(name: String) -> JSONValue? { members.first { $0.name.hasSameBytes(as: name) }?.value }
+    package init() {}
+
+    package subscript(name: String) -> JSONValue? {
+        members.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
+    }
 
     /// - Returns: false if the name is taken.
     mutating func add(_ name: String, _ value: JSONValue) -> Bool {
@@ -61,7 +55,7 @@ extension JSONValue: Equatable {
         case (.null, .null): true
         case (.bool(let one), .bool(let other)): one == other
         case (.number(let one), .number(let other)), (.string(let one), .string(let other)):
-            one.hasSameBytes(as: other)
+            one.utf8.elementsEqual(other.utf8)
         case (.array(let one), .array(let other)): one == other
         case (.object(let one), .object(let other)): one == other
         default: false
