@@ -25,9 +25,8 @@ package struct SessionOwner: Hashable, Sendable {
 ///
 /// - A session of the new one's own identity goes, wherever it began, if that identity is one client's.
 /// - If the identity may be several clients', only the address tells them apart: a session goes only for a new one from the address where
-///   it began, and only when its client has been away for a quarter of the grace period. This applies to sessions without an identity, to
-///   those of the same certificate or ticket, and to those of any operator's tickets: a player gets another one at each visit, so a new
-///   ticket doesn't tell a stranger from the player who has closed the page.
+///   it began, and only when its client has been away for a quarter of the grace period. This applies to sessions without an identity, and
+///   to those of the same certificate or of the same ticket with several uses.
 /// - No other session is evicted: the new one is refused.
 ///
 /// At the limit of an address a client's own session waits for ``SessionLeaseLimits/ownWaitSeconds``, because others may have filled the address
@@ -56,7 +55,6 @@ struct SessionEviction {
     /// Nothing but the address tells the clients apart.
     private func isAlike(_ owner: SessionOwner) -> Bool {
         owner.identity.isAnonymous || owner.identity == newcomer.identity
-            || owner.identity.method.holders == .visitors && owner.identity.method == newcomer.identity.method
     }
 
     private func hasPassed(_ wait: Duration, since detachedAt: MonotonicTime) -> Bool {

@@ -1,4 +1,5 @@
 package import KeyStore
+import Synchronization
 import WireText
 
 /// The next tickets of sessions. They are for clients that have lost their sessions, perhaps together with this process: so each is valid for as long as its session

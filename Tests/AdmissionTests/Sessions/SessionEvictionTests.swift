@@ -78,8 +78,8 @@ import WireText
         #expect(book.register.detachedCount == 2)
     }
 
-    @Test(arguments: [device, certificate, .anonymous])
-    func `a ticket's session stays for clients that came without an operator's ticket`(newcomer: Identity) throws {
+    @Test(arguments: [device, certificate, otherTicket, .anonymous])
+    func `a ticket's session stays for clients that came without that ticket`(newcomer: Identity) throws {
         let book = book(perAddress: 1)
         try open(book, Self.ticket, from: home, holder: 1)
         #expect(book.reserve(for: newcomer, from: home, at: start + day).refusal == .address)
@@ -87,11 +87,10 @@ import WireText
 
     // MARK: Clients that only an address tells apart
 
-    /// Ten closed tabs, each of another ticket, don't lock their address.
     @Test(
         arguments: [
             (Identity.anonymous, Identity.anonymous), (.anonymous, device), (.anonymous, ticket),
-            (certificate, certificate), (ticket, otherTicket),
+            (certificate, certificate),
         ] as [(Identity, Identity)])
     func `a session goes at a full address after a quarter of the grace period`(
         owner: Identity, newcomer: Identity

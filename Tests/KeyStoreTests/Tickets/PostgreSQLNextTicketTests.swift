@@ -7,7 +7,8 @@ import Testing
 
 @Suite("A session's next tickets in a fleet's store")
 struct PostgreSQLNextTicketTests {
-    private let (one, two) = (KeptTicket.sample(1), KeptTicket.sample(2))
+    private let one = KeptTicket.sample(1)
+    private let two = KeptTicket.sample(2)
 
     private func rows(_ session: PostgreSQLSession) throws -> Int64 {
         try session.run("SELECT count(*) FROM portcullis.ticket", []).only().integer(0)
