@@ -103,7 +103,6 @@ struct DashedIdentifierTests {
     @Test func `a command without such an argument fails, too`() async throws {
         for arguments in [
             ["signing-keys", "rotate"], ["keys", "prune", "--idle", "90d"], ["dev-tokens", "issue", "--name", "n"],
-            ["keys"],
         ] {
             let output = try await GatewayProcess.run(arguments + ["-hAAA", "--store", path])
             expect(output, ends: 64, says: "-hAAA")
