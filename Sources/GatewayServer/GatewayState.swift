@@ -197,7 +197,7 @@ extension StoreFailure {
 extension GatewayConfiguration {
     /// A next ticket is renewed at half of it: so after the loss of its session it is valid for as long as a session waits for its client. Nil: none does.
     fileprivate var nextTicketLifetime: Duration? {
-        resume.graceMinutes == 0 ? nil : .seconds(2 * 60 * resume.graceMinutes)
+        self.resume.graceMinutes == 0 ? nil : .seconds(2 * 60 * self.resume.graceMinutes)
     }
 }
 

@@ -27,7 +27,7 @@ import Testing
     private var machineName: String {
         var name = [CChar](repeating: 0, count: 256)
         gethostname(&name, name.count - 1)
-        return String(cString: name)
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     @Test func `an address that browsers can open is used`() throws {

@@ -1,4 +1,5 @@
 import Admission
+import Logging
 import Observability
 import RelayCore
 

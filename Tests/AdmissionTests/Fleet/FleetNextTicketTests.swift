@@ -87,7 +87,7 @@ struct FleetNextTicketTests {
         #expect(throws: NoTicket.self) { try ticket(of: principal) }
         #expect(bench.gateways[0].settings.tickets?.count == 0)
         bench.store.fail([.keep], with: nil)
-        let ticket = try ticket(of: principal)
-        #expect(try spend(ticket, by: 0).admitted != nil && bench.gateways[0].settings.tickets?.count == 0)
+        let issued = try ticket(of: principal)
+        #expect(try spend(issued, by: 0).admitted != nil && bench.gateways[0].settings.tickets?.count == 0)
     }
 }

@@ -174,22 +174,30 @@ struct SQLiteKeptTicketTests {
         let used = try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask { try await tickets.use(hash: many[0].hash) }
             await stalled.arrivals(1)
-            let waiting = Mutex(0)
+            let waiting = Count()
             for ticket in many.dropFirst() {
                 group.addTask {
                     await withCheckedContinuation { continuation in
                         tickets.use(hash: ticket.hash) { continuation.resume(returning: (try? $0.get()) == true) }
-                        waiting.withLock { $0 += 1 }
+                        waiting.increment()
                     }
                 }
             }
-            while waiting.withLock({ $0 }) < many.count - 1, stalled.isHolding { await Task.yield() }
+            while waiting.value < many.count - 1, stalled.isHolding { await Task.yield() }
             stalled.open()
             return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
         }
         #expect(used == many.count)
         #expect(commits.count <= 1 + (many.count + SQLiteKeptTickets.batch - 1) / SQLiteKeptTickets.batch)
     }
+}
+
+private final class Count: Sendable {
+    private let number = Mutex(0)
+
+    var value: Int { number.withLock { $0 } }
+
+    func increment() { number.withLock { $0 += 1 } }
 }
 
 private final class Commits: TransactionObserver, Sendable {
