@@ -1,5 +1,6 @@
 import EdgeTestKit
 import Foundation
+import PostgreSQL
 import PostgreSQLTestKit
 import Synchronization
 
