@@ -24,8 +24,7 @@ enter_chroot() {
             || die "debootstrap failed: $(tail -n 1 "$PWD/.build-on-$suite.log")" "see .build-on-$suite.log; remove $root before the next run."
         touch "$root/.complete"
     fi
-    # This machine's apt settings, such as a proxy, also apply in the chroot.
-    cp -a /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/" 2>/dev/null || true
+    copy_apt_settings "$root"
     cp -L /etc/resolv.conf "$root/etc/resolv.conf"
     grep -qw localhost "$root/etc/hosts" 2>/dev/null || printf '127.0.0.1 localhost\n::1 localhost ip6-localhost\n' >"$root/etc/hosts"
     mkdir -p "$root/opt/swift" "$sources" "$root/shared"

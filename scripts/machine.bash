@@ -23,8 +23,7 @@ make_machine() {
     make_clean_system
     rm -rf "$machine"
     cp -a "$clean" "$machine"
-    # This machine's apt settings, such as a proxy, also apply in the other one.
-    cp -a /etc/apt/apt.conf.d/. "$machine/etc/apt/apt.conf.d/" 2>/dev/null || true
+    copy_apt_settings "$machine"
     cp -L /etc/resolv.conf "$machine/etc/resolv.conf"
     trap stop EXIT
 }

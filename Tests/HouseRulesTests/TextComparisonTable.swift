@@ -63,7 +63,6 @@ enum TextComparisonTable {
             "GatewayServer/AuditLog/AuditFile",
             "GatewayServer/AuditLog/AuditLogFiles",
             "GatewayServer/Control/ControlMessages",
-            "GatewayServer/Control/PageAddress",
             "GatewayServer/Copyover/InheritedSockets",
             "GatewayServer/Copyover/Takeover",
             "GatewayServer/Copyover/UpgradeQueue",

@@ -22,11 +22,10 @@ struct NameProbe {
 
     var findings: [ProbeFinding] {
         let subjects = subjects
-        var seen: Set<String> = []
-        let outcomes = NameResolution.addresses(of: subjects.map(\.name).filter { seen.insert($0).inserted })
+        let outcomes = NameResolution.addresses(of: subjects.map(\.name))
         let machine = MachineSockets.current().addresses
         return subjects.compactMap { subject in
-            outcomes[subject.name].map { Self.finding(subject, $0, machine: machine) }
+            outcomes[ByteText(subject.name)].map { Self.finding(subject, $0, machine: machine) }
         }
     }
 

@@ -5,19 +5,20 @@ import WireText
 
 /// Looks names up with the system's resolver. Blocking: for the command line.
 enum NameResolution {
-    struct Failure: Error, Equatable {
+    struct Failure: Error {
         /// The resolver's words.
         let reason: String
     }
 
     typealias Outcome = Result<[IPAddress], Failure>
 
-    /// Several at once.
-    static func addresses(of names: [String]) -> [String: Outcome] {
-        let found = Mutex<[String: Outcome]>([:])
-        DispatchQueue.concurrentPerform(iterations: names.count) { index in
-            let outcome = addresses(of: names[index])
-            found.withLock { $0[names[index]] = outcome }
+    /// Several at once, each once.
+    static func addresses(of names: [String]) -> [ByteText: Outcome] {
+        let keys = Array(Set(names.map { ByteText($0) }))
+        let found = Mutex<[ByteText: Outcome]>([:])
+        DispatchQueue.concurrentPerform(iterations: keys.count) { index in
+            let outcome = addresses(of: keys[index].text)
+            found.withLock { $0[keys[index]] = outcome }
         }
         return found.withLock { $0 }
     }

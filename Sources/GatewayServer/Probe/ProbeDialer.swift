@@ -9,7 +9,7 @@ struct ProbeDialer {
         let tls: TargetTLS?
     }
 
-    struct Connected: Sendable, Equatable {
+    struct Connected: Sendable {
         let milliseconds: UInt64
         /// Nil without TLS.
         let tlsVersion: String?

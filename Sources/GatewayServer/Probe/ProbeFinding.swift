@@ -1,8 +1,8 @@
 import Observability
 
 /// What a probe has found out about one thing that the settings name.
-package struct ProbeFinding: Sendable, Equatable, CustomStringConvertible {
-    package enum Grade: String, Sendable {
+package struct ProbeFinding: Sendable, CustomStringConvertible {
+    package enum Grade: Sendable {
         case ok
         /// It may be meant so.
         case attention
@@ -19,5 +19,5 @@ package struct ProbeFinding: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// Escaped: certificates and resolvers have their say in it.
-    package var description: String { "\(grade.rawValue): \(setting): \(EscapedText(text))" }
+    package var description: String { "\(grade): \(setting): \(EscapedText(text))" }
 }

@@ -34,7 +34,7 @@ struct PublicAddressProbe {
     }
 
     private func compareCertificate(_ origin: WebOrigin) -> ProbeFinding? {
-        let isSecure = origin.text.hasPrefix("https:")
+        let isSecure = origin.text.hasBytePrefix("https:")
         guard let tls = configuration.tls else {
             guard isSecure else { return nil }
             return ProbeFinding(
@@ -66,7 +66,7 @@ struct PublicAddressProbe {
         guard let tls = configuration.tls, let port = origin.port, port != 0, let pin = Self.pin(of: tls),
             let context = try? TargetTLS(TargetTLSSettings(mode: .required, pins: [pin]))
         else { return nil }
-        let isBracketed = origin.host.hasPrefix("[")
+        let isBracketed = origin.host.hasBytePrefix("[")
         let host = isBracketed ? String(origin.host.dropFirst().dropLast()) : origin.host
         let result = dialer.dial([ProbeDialer.Destination(host: host, port: port, tls: context)])[0]
         let place = "\(origin.host):\(port)"
@@ -87,7 +87,7 @@ struct PublicAddressProbe {
     private static func pin(of tls: GatewayConfiguration.TLS) -> PublicKeyPin? {
         guard let text = try? NamedFile.text(tls.certificatePath),
             let document = try? PEMDocument.parseMultiple(pemString: text).first(where: {
-                $0.discriminator == "CERTIFICATE"
+                $0.discriminator.hasSameBytes(as: "CERTIFICATE")
             }),
             let key = try? Certificate(pemDocument: document).publicKey.serializeAsPEM().derBytes
         else { return nil }

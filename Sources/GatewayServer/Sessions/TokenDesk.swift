@@ -2,6 +2,7 @@ import FoundationEssentials
 import KeyStore
 import Observability
 import Relay
+import WireText
 
 /// The console's development tokens: the same administration as `portcullis dev-tokens`, on the gateway's own store.
 struct TokenDesk: DevelopmentTokenDesk {
@@ -16,7 +17,8 @@ struct TokenDesk: DevelopmentTokenDesk {
     func tokens(after: String?, limit: Int) async -> DevelopmentTokenPage? {
         do throws(DevelopmentTokenAdministrationError) {
             let all = try await tokens.all(at: .now)
-            let rest = after.map { after in all.drop { $0.token.id.text != after }.dropFirst() } ?? all[...]
+            let rest =
+                after.map { after in all.drop { !$0.token.id.text.hasSameBytes(as: after) }.dropFirst() } ?? all[...]
             let page = rest.prefix(limit)
             return DevelopmentTokenPage(
                 tokens: page.map(DevelopmentTokenEntry.init), next: rest.count > limit ? page.last?.token.id.text : nil)
