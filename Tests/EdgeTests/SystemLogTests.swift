@@ -69,7 +69,7 @@ private final class LogSocket {
     func lines() -> [String] {
         var (lines, buffer): ([String], [UInt8]) = ([], [UInt8](repeating: 0, count: 4_096))
         while true {
-            let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT.rawValue))
+            let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
             guard count > 0 else { return lines }
             lines.append(String(decoding: buffer[..<count], as: UTF8.self))
         }
