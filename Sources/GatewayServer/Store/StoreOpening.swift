@@ -55,5 +55,5 @@ package enum StoreOpeningError: Error {
 
     /// For a missing file.
     static let hint =
-        "the gateway makes it when it starts with App Attest. --env-file names the gateway's settings, --store the file itself."
+        "the gateway makes it when it starts. --env-file names the gateway's settings, --store the file itself."
 }
