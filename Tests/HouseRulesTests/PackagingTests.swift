@@ -80,7 +80,7 @@ struct PackagingTests {
         }.joined(separator: "\n")
         let named = Set(texts.matches(of: /docs\/([A-Z-]+\.md)/).map { String($0.1) })
         #expect(named.count >= 5 && named.subtracting(documents).isEmpty, "\(named.subtracting(documents))")
-        let files = Set(texts.matches(of: /config\/([a-z-]+\.(?:sql|yml|env\.example))/).map { String($0.1) })
+        let files = Set(texts.matches(of: /config\/([a-z-]+\.(?:sql|yml|env\.example))\b/).map { String($0.1) })
         #expect(files.contains("postgresql-roles.sql") && files.subtracting(examples).isEmpty)
         for file in ["haproxy.cfg.example", "nginx.conf.example", "Caddyfile.example"] {
             #expect(examples.contains(file))

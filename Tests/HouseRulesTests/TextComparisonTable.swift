@@ -34,6 +34,7 @@ enum TextComparisonTable {
     private static let byReason: [Reason: [String]] = [
         .ownWords: [
             "Admission/Refusals/LineDigest",
+            "Admission/Tokens/TokenError",
             "KeyStore/Maintenance/StoreSurvey",
             "Reactors/Sockets/TCPError",
             "Relay/AdmissionJournal",

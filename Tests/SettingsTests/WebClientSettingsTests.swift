@@ -48,7 +48,7 @@ import Testing
         }
         let unnamed = try loaded(["ATTESTED_KEYS_PATH": nil])
         #expect(!unnamed.usesStore && unnamed.warnings.count == 1)
-        #expect(unnamed.warnings[0].hasPrefix("ENABLE_WEB_CLIENT is true without ATTESTED_KEYS_PATH"))
+        #expect(unnamed.warnings[0].hasPrefix("ENABLE_WEB_CLIENT: is true without ATTESTED_KEYS_PATH"))
         #expect(try loaded(["ATTESTED_KEYS_PATH": nil, "REQUIRE_APP_AUTH": "false"]) == Loaded(usesStore: false))
         let nowhere: [String: String?] = ["ATTESTED_KEYS_PATH": "/nonexistent/keys.sqlite"]
         let missing = bench.problems(bench.least(base.merging(nowhere) { $1 }))

@@ -50,6 +50,11 @@ package final class MemorySharedRegistry: SharedKeyRegistry {
             }
         }
 
+        mutating func discard(_ hash: [UInt8]) {
+            guard let session = tickets.removeValue(forKey: hash)?.session else { return }
+            sessions[session]?.removeAll { $0 == hash }
+        }
+
         mutating func forgetTickets(expiredAt limit: Int64) {
             tickets = tickets.filter { $0.value.ticket.expires > limit }
             sessions = sessions.compactMapValues { hashes in
@@ -162,7 +167,7 @@ package final class MemorySharedRegistry: SharedKeyRegistry {
     }
 
     package func discardTicket(hash: [UInt8], then: @escaping @Sendable (Result<Void, KeyRegistryError>) -> Void) {
-        state.withLock { $0.tickets[hash] = nil }
+        state.withLock { $0.discard(hash) }
         then(.success(()))
     }
 

@@ -374,18 +374,6 @@ final class Session: TargetLegHandler, TimerTarget {
         if endIsDue, !isOver { end() }
     }
 
-    /// Another session takes its place on its link.
-    func dismiss() {
-        leave()
-        settings.metrics.sessionEnded(EndReason.sessionReplaced)
-    }
-
-    /// Another process goes on with it.
-    func handedOver() {
-        leave()
-        settings.metrics.sessionEnded(EndReason.handedOver)
-    }
-
     func leave() {
         isOver = true
         timer.cancel()

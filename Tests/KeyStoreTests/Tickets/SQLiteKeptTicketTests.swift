@@ -135,15 +135,15 @@ struct SQLiteKeptTicketTests {
         let (marker, other) = ([UInt8](repeating: 0xC7, count: 200), [UInt8](repeating: 0xC8, count: 200))
         for byte in UInt8(1)...20 {
             let isOf = byte % 2 == 0
-            let ticket = KeptTicket.sample(byte, session: byte, holder: isOf ? 5 : 6, content: isOf ? marker : other)
+            let ticket = KeptTicket.sample(byte, session: byte, holder: isOf ? 105 : 106, content: isOf ? marker : other)
             #expect(try await tickets.keep(ticket) == .spent)
         }
         #expect(try store.beginErasure(of: .sample(1), at: 5))
-        _ = try store.finishErasure(of: .sample(1), holders: [.sample(5), .sample(7)])
+        _ = try store.finishErasure(of: .sample(1), holders: [.sample(105), .sample(107)])
         #expect(try store.emptyLog())
         for suffix in ["", "-wal"] {
             let data = FileManager.default.contents(atPath: path + suffix) ?? Data()
-            #expect(data.range(of: Data(marker)) == nil && data.range(of: Data(HolderMark.sample(5).bytes)) == nil)
+            #expect(data.range(of: Data(marker)) == nil && data.range(of: Data(HolderMark.sample(105).bytes)) == nil)
         }
         #expect(try count(store) == 10)
     }
