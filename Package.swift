@@ -28,6 +28,7 @@ let pureSettings: [SwiftSetting] =
     ]
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
@@ -47,6 +48,8 @@ let package = Package(
         .library(name: "DPoP", targets: ["DPoP"]),
         .library(name: "PortcullisClient", targets: ["PortcullisClient"]),
         .library(name: "PortcullisClientNIO", targets: ["PortcullisClientNIO"]),
+        .library(name: "RequestErrors", targets: ["RequestErrors"]),
+        .library(name: "WebAuthn", targets: ["WebAuthn"]),
         .executable(name: "portcullis", targets: ["portcullis"]),
         .executable(name: "portcullis-sim", targets: ["portcullis-sim"]),
     ],
@@ -77,8 +80,19 @@ let package = Package(
         // Pure cores.
         .target(name: "WireText", swiftSettings: pureSettings),
         .target(name: "StateCoding", dependencies: ["WireText"], swiftSettings: pureSettings),
-        .target(name: "AppAttest", dependencies: [crypto, x509, asn1], swiftSettings: pureSettings),
-        .target(name: "DPoP", dependencies: ["WireText", crypto], swiftSettings: pureSettings),
+        .target(name: "RequestErrors", swiftSettings: pureSettings),
+        .target(name: "CBOR", swiftSettings: pureSettings),
+        .target(name: "StrictJSON", swiftSettings: pureSettings),
+        .target(name: "StrictDER", dependencies: [x509, asn1], swiftSettings: pureSettings),
+        .target(
+            name: "AppAttest", dependencies: ["CBOR", "RequestErrors", "StrictDER", crypto, x509, asn1],
+            swiftSettings: pureSettings),
+        .target(
+            name: "DPoP", dependencies: ["RequestErrors", "StrictJSON", "WireText", crypto], swiftSettings: pureSettings
+        ),
+        .target(
+            name: "WebAuthn", dependencies: ["CBOR", "StrictDER", "StrictJSON", crypto, cryptoExtras, x509, asn1],
+            swiftSettings: pureSettings),
         .target(name: "Telnet", dependencies: ["WireText"], swiftSettings: pureSettings),
         .target(name: "RelayCore", dependencies: ["Telnet", "WireText", deque], swiftSettings: pureSettings),
         .target(name: "HTTPWire", dependencies: ["WireText"], swiftSettings: pureSettings),
@@ -113,12 +127,15 @@ let package = Package(
             name: "KeyStorePostgreSQL", dependencies: ["KeyStore", "PostgreSQL", crypto], swiftSettings: houseSettings),
         .target(
             name: "Admission",
-            dependencies: ["WireText", "AppAttest", "DPoP", "KeyStore", "StateCoding", crypto, x509, deque],
+            dependencies: [
+                "WireText", "AppAttest", "DPoP", "RequestErrors", "KeyStore", "StateCoding", "StrictJSON", crypto, x509,
+                deque,
+            ],
             swiftSettings: pureSettings),
 
         // What the audit log says, read again.
         .target(
-            name: "AuditTrail", dependencies: ["Admission", "DPoP", "Observability", "WireText"],
+            name: "AuditTrail", dependencies: ["Admission", "DPoP", "Observability", "StrictJSON", "WireText"],
             swiftSettings: pureSettings),
 
         // The edge, the engine and the composition root.
@@ -137,7 +154,7 @@ let package = Package(
             dependencies: [
                 "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
                 "Admission", "HTTPWire", "ForwardingWire", "Reactors", "Observability", "PrometheusText", "StateCoding",
-                "WireText", logging, deque,
+                "StrictJSON", "WireText", logging, deque,
             ],
             // The web client's page, as an array of bytes in the program.
             resources: [.embedInCode("WebClient/index.html"), .embedInCode("Internal/Console/console.html")],
@@ -176,7 +193,8 @@ let package = Package(
 
         // Stand-ins for Apple, a device and a MUD: for tests and for trying the gateway out.
         .target(
-            name: "DeviceSimulation", dependencies: ["AppAttest", crypto, x509, asn1], swiftSettings: pureSettings),
+            name: "DeviceSimulation", dependencies: ["AppAttest", "StrictDER", crypto, cryptoExtras, x509, asn1],
+            swiftSettings: pureSettings),
         .executableTarget(
             name: "portcullis-sim",
             dependencies: [
@@ -186,12 +204,32 @@ let package = Package(
             ],
             swiftSettings: houseSettings),
 
+        // The example of docs/LIBRARY.md: also a package of its own.
+        .target(
+            name: "LibraryExample", dependencies: ["AppAttest", "DPoP", "RequestErrors", crypto],
+            path: "Tests/Examples/GuardedService/Sources/GuardedService", swiftSettings: [.treatAllWarnings(as: .error)]
+        ),
+
         // One folder of tests per target; EdgeTestKit contains the independent clients that the edge tests share.
         .testTarget(
-            name: "AppAttestTests", dependencies: ["AppAttest", "DeviceSimulation", crypto, x509, asn1],
+            name: "AppAttestTests",
+            dependencies: [
+                "AppAttest", "CBOR", "RequestErrors", "StrictDER", "LibraryExample", "DeviceSimulation", crypto, x509,
+                asn1,
+            ],
             swiftSettings: houseSettings),
         .testTarget(
-            name: "DPoPTests", dependencies: ["DPoP", "DeviceSimulation", "AppAttest", "WireText", crypto],
+            name: "DPoPTests",
+            dependencies: [
+                "DPoP", "RequestErrors", "StrictJSON", "LibraryExample", "DeviceSimulation", "AppAttest", "WireText",
+                crypto,
+            ],
+            swiftSettings: houseSettings),
+        .testTarget(
+            name: "WebAuthnTests",
+            dependencies: [
+                "WebAuthn", "CBOR", "StrictDER", "DeviceSimulation", crypto, cryptoExtras, x509, asn1,
+            ],
             swiftSettings: houseSettings),
         .testTarget(name: "StateCodingTests", dependencies: ["StateCoding"], swiftSettings: houseSettings),
         .testTarget(
@@ -286,15 +324,19 @@ let package = Package(
             ],
             swiftSettings: houseSettings),
         .testTarget(
+            name: "PortcullisTests",
+            dependencies: ["portcullis", "EdgeTestKit", "DPoP", "KeyStore", "KeyStoreSQLite", argumentParser, crypto],
+            swiftSettings: houseSettings),
+        .testTarget(
             name: "PortcullisSimTests", dependencies: ["portcullis-sim", "Telnet"], swiftSettings: houseSettings),
         .testTarget(
             name: "HostileTextTests",
             dependencies: [
-                "EdgeTestKit", "portcullis", "Admission", "AppAttest", "AuditTrail", "CharacterSets", "Compression",
-                "DeviceSimulation", "DPoP", "ForwardingWire", "GatewayServer", "HTTPWire", "KeyStore", "Observability",
-                "PrometheusText", "ProxyProtocol", "Reactors", "Relay", "RelayCore", "Settings", "StateCoding",
-                "Telnet",
-                "WebSocketWire", "WireText", crypto, logging, metrics, x509, asn1,
+                "EdgeTestKit", "portcullis", "Admission", "AppAttest", "AuditTrail", "CBOR", "CharacterSets",
+                "Compression", "DeviceSimulation", "DPoP", "ForwardingWire", "GatewayServer", "HTTPWire", "KeyStore",
+                "Observability", "PrometheusText", "ProxyProtocol", "Reactors", "Relay", "RelayCore", "Settings",
+                "StateCoding", "StrictDER", "StrictJSON", "Telnet", "WebAuthn", "WebSocketWire", "WireText", crypto,
+                logging, metrics, x509, asn1,
                 .product(name: "CoreMetrics", package: "swift-metrics"),
             ],
             swiftSettings: houseSettings),
@@ -333,10 +375,10 @@ let package = Package(
 
 /// The fuzz targets' functions: a test replays the corpus with them, and libFuzzer's driver runs the same functions.
 let fuzzed: [Target.Dependency] = [
-    "AppAttest", "AuditTrail", "Observability", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire", "RelayCore",
-    "ProxyProtocol", "KeyStore", "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors",
-    "DeviceSimulation", "WebSocketWire", "ForwardingWire", "PrometheusText", "StateCoding",
-    "PortcullisClient", crypto, metrics, x509,
+    "AppAttest", "AuditTrail", "CBOR", "Observability", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire",
+    "RelayCore", "ProxyProtocol", "KeyStore", "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors",
+    "DeviceSimulation", "WebAuthn", "WebSocketWire", "ForwardingWire", "PrometheusText", "StateCoding", "StrictDER",
+    "StrictJSON", "PortcullisClient", crypto, metrics, x509, asn1,
 ]
 if isFuzzing {
     package.targets += [
@@ -361,8 +403,9 @@ if isBenchmarking {
         .executableTarget(
             name: "MicroBenchmarks",
             dependencies: [
-                "AppAttest", "DPoP", "DeviceSimulation", "KeyStore", "KeyStoreSQLite", "Admission", "RelayCore",
-                "Telnet", "Compression", "WebSocketWire", "WireText", "Observability", "PrometheusText", crypto,
+                "AppAttest", "CBOR", "DPoP", "DeviceSimulation", "KeyStore", "KeyStoreSQLite", "Admission", "RelayCore",
+                "Telnet", "Compression", "WebAuthn", "WebSocketWire", "WireText", "Observability", "PrometheusText",
+                crypto,
                 metrics, .product(name: "Benchmark", package: "benchmark"),
             ],
             path: "Tests/Benchmarks/MicroBenchmarks", swiftSettings: houseSettings,

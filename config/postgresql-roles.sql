@@ -41,7 +41,7 @@ GRANT UPDATE (forgotten_through) ON portcullis.feed TO :"gateway";
 -- The incarnation, and what was used.
 GRANT INSERT, DELETE ON portcullis.home, portcullis.spent, portcullis.ticket TO :"gateway";
 GRANT UPDATE (forgotten, is_full) ON portcullis.home TO :"gateway";
-GRANT UPDATE (uses) ON portcullis.ticket TO :"gateway";
+GRANT UPDATE (uses, expires) ON portcullis.ticket TO :"gateway";
 -- It does the fleet's housekeeping, in turn with the others.
 GRANT INSERT ON portcullis.upkeep TO :"gateway";
 GRANT UPDATE (began) ON portcullis.upkeep TO :"gateway";
@@ -55,7 +55,8 @@ GRANT UPDATE (
 GRANT INSERT, DELETE, UPDATE ON portcullis.session TO :"gateway";
 -- It notes how many sessions each client has.
 GRANT INSERT, DELETE, UPDATE ON portcullis.holding TO :"gateway";
--- With ADMIN_CONSOLE=on gateways revoke and restore keys, too:
+-- With ADMIN_CONSOLE=on gateways revoke and restore keys, and revoke development tokens, too:
 -- GRANT UPDATE (revoked_at, revocation_reason) ON portcullis.device_key TO :"gateway";
 -- GRANT DELETE ON portcullis.device_key TO :"gateway";
+-- GRANT UPDATE (revoked_at) ON portcullis.development_token TO :"gateway";
 COMMIT;

@@ -23,6 +23,7 @@ SETTLE = 0.4  # Evennia takes a new size over only if it comes in a read of its 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 IAC, DONT, DO, WONT, WILL, SB, SE = 255, 254, 253, 252, 251, 250, 240
+ECHO = 1
 TTYPE, NAWS, MCCP2, GMCP = 24, 31, 86, 201
 
 
@@ -318,6 +319,40 @@ class Json(Terminal):
         await self.socket.send(json.dumps({"proto": "terminal", "id": "size", "data": size}))
 
 
+class Legacy(Terminal):
+    """A browser client of mud-web-proxy: text and the password mode as binary messages, GMCP and MSDP as JSON."""
+
+    dialect = "legacy"
+    subprotocol = None
+    has_gmcp = True
+    hides_input = False
+
+    async def begin(self):
+        connect = {"connect": 1, "utf8": 1, "mccp": 0, "debug": 0, "ttype": "xterm", "name": "Guest", "mxp": 1}
+        await self.socket.send(json.dumps(connect))
+
+    def receive(self, message):
+        if not isinstance(message, str):
+            if message[:1] != bytes([IAC]):
+                return self.got_text(message)
+            if message not in (bytes([IAC, WILL, ECHO]), bytes([IAC, WONT, ECHO])):
+                raise Failure(f"a telnet command that the client doesn't know: {message!r}")
+            self.hides_input = message[1] == WILL
+            return self.say("·", "input is hidden" if self.hides_input else "input is shown")
+        fields = json.loads(message)
+        if "gmcp" in fields:
+            name, _, value = fields["gmcp"].partition(" ")
+            return self.got_gmcp(name, json.loads(value) if value else None)
+        if set(fields) != {"msdp"} or set(fields["msdp"]) != {"key", "val"}:
+            raise Failure(f"neither GMCP nor MSDP: {message}")
+
+    async def send_line(self, text):
+        await self.socket.send(text + "\r\n")
+
+    async def send_gmcp(self, name, data):
+        await self.socket.send(json.dumps({"gmcp": f"{name} {json.dumps(data)}"}))
+
+
 class Typed(Client):
     """One JSON object a message; the first one says that it is this dialect."""
 
@@ -443,7 +478,7 @@ def check_text(client):
 
 
 async def main():
-    clients = {each.dialect: each for each in (Raw, Terminal, Gmcp, Json, Typed)}
+    clients = {each.dialect: each for each in (Raw, Terminal, Gmcp, Json, Typed, Legacy)}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--port", required=True)
     parser.add_argument("--ca", required=True)

@@ -1,21 +1,17 @@
-# Shared by trials in a clean Debian 12 of their own: makes it, and boots systemd in it, in namespaces. Needs root. Sourced after setup.bash, with
-# `script_name`, `output` (a folder), `machine` (a folder below it) and `keep` set: `build_simulator`, `make_clean_system`, `make_machine`, `inside`,
-# `check`, `equals`, `eventually`, `boot`.
+# Shared by trials in a clean Debian of their own: makes it, and boots systemd in it, in namespaces. Needs root. Sourced after setup.bash, with
+# `script_name`, `release` (debootstrap's name, such as bookworm), `output` (a folder), `machine` (a folder below it) and `keep` set:
+# `make_clean_system`, `make_machine`, `inside`, `check`, `equals`, `eventually`, `boot`. A trial with several machines sets `machine`, `host`, `init`,
+# `starter` and `group` to those of one at a time.
 
-# build_simulator: makes $output/swift/release/portcullis-sim, which runs without Swift's libraries.
-build_simulator() {
-    require_swift
-    swift build -c release --product portcullis-sim --scratch-path "$output/swift" --static-swift-stdlib
-}
-
-# make_clean_system: makes $output/bookworm by debootstrap, once.
+# make_clean_system: makes $output/clean-$release by debootstrap, once.
 make_clean_system() {
-    local clean=$output/bookworm
+    clean=$output/clean-$release
     require_packages debootstrap util-linux iproute2
     if [ ! -e "$clean/.complete" ]; then
-        say "making a Debian 12 in $clean: some minutes"
+        say "making a clean $release in $clean: some minutes"
+        mkdir -p "$output"
         rm -rf "$clean"
-        debootstrap --variant=minbase --include=ca-certificates,systemd,systemd-sysv bookworm "$clean" >"$output/debootstrap.log" 2>&1 \
+        debootstrap --variant=minbase --include=ca-certificates,systemd,systemd-sysv "$release" "$clean" >"$output/debootstrap.log" 2>&1 \
             || die "debootstrap failed: $(tail -n 1 "$output/debootstrap.log")" "see $output/debootstrap.log"
         touch "$clean/.complete"
     fi
@@ -26,14 +22,13 @@ make_machine() {
     require_packages procps
     make_clean_system
     rm -rf "$machine"
-    cp -a "$output/bookworm" "$machine"
-    # This machine's apt settings, such as a proxy, also apply in the other one.
-    cp -a /etc/apt/apt.conf.d/. "$machine/etc/apt/apt.conf.d/" 2>/dev/null || true
+    cp -a "$clean" "$machine"
+    copy_apt_settings "$machine"
     cp -L /etc/resolv.conf "$machine/etc/resolv.conf"
     trap stop EXIT
 }
 
-init= starter= group=
+host=mud init= starter= group=
 stop() {
     [ -z "$starter" ] || { kill -KILL "$starter" 2>/dev/null; wait "$starter" 2>/dev/null; } || true
     [ -z "$group" ] || { sleep 1; find "$group" -depth -type d -exec rmdir {} + 2>/dev/null; } || true
@@ -106,7 +101,10 @@ mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
 ln -s pts/ptmx "$root/dev/ptmx"
 ln -s /proc/self/fd "$root/dev/fd"
 ip link set lo up
-hostname mud
+# The way to Debian's mirror.
+touch "$root/run/outside"
+mount --bind "/proc/$3/ns/net" "$root/run/outside"
+hostname "$2"
 cd "$root"
 mkdir -p .old
 pivot_root . .old
@@ -114,11 +112,11 @@ umount -l /.old
 exec env -i container=try-package PATH=/usr/sbin:/usr/bin:/sbin:/bin /sbin/init --log-target=journal </dev/null >/dev/null 2>&1
 BOOT
     # systemd needs a control group of its own.
-    group=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)/portcullis-try-package-$$
+    group=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)/portcullis-$script_name-$$-$host
     mkdir -p "$group" || die "a control group can't be made." "a container may need more rights."
     (
         echo "$BASHPID" >"$group/cgroup.procs"
-        exec unshare --mount --pid --uts --ipc --net --cgroup --fork --kill-child=KILL bash "$output/boot" "$machine" 2>"$output/boot.log"
+        exec unshare --mount --pid --uts --ipc --net --cgroup --fork --kill-child=KILL bash "$output/boot" "$machine" "$host" "$$" 2>"$output/boot.log"
     ) &
     starter=$!
     local attempt

@@ -52,6 +52,8 @@ async def play_telnetd(client, _):
         await client.line(word)
         await client.expect(rf" {number}\t{word}")
     client.check(True, "three lines are three lines to a program behind a terminal")
+    if client.dialect == "legacy":
+        client.check(client.hides_input, "the client knows that telnetd echoes")
 
 
 async def play_tinymux(client, _):
@@ -100,10 +102,10 @@ def serve(port, command):
 
 
 async def main(options):
-    from evennia_clients import Failure, Gmcp, Json, Raw, Terminal, Typed
+    from evennia_clients import Failure, Gmcp, Json, Legacy, Raw, Terminal, Typed
     from websockets.exceptions import InvalidStatus
 
-    clients = {each.dialect: each for each in (Raw, Terminal, Gmcp, Json, Typed)}
+    clients = {each.dialect: each for each in (Raw, Terminal, Gmcp, Json, Typed, Legacy)}
     outcomes = {}
     for dialect in options.dialects:
         print(f"\n== {options.server}, {dialect} ==\n")

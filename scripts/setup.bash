@@ -1,5 +1,5 @@
 # Shared by the scripts: messages, usage and the installation of missing packages. Sourced, not run: `usage`, `refuse_usage`,
-# `require_swift`, `require_packages NAME…`, `require_servers NAME…`, `require_postgresql`.
+# `require_swift`, `require_packages NAME…`, `require_servers NAME…`, `require_postgresql`, `copy_apt_settings FOLDER`.
 
 say() { printf '%s: %s\n' "$script_name" "$*"; }
 
@@ -84,6 +84,16 @@ require_packages() {
     "${root[@]}" apt-get update -qq >/dev/null </dev/null || die "apt-get update failed." "check the network and /etc/apt."
     "${root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null </dev/null \
         || die "apt-get could not install ${missing[*]}" "run it by hand to see why."
+}
+
+# copy_apt_settings FOLDER: this machine's apt settings, such as a proxy, also apply in the system below that folder. Those that packages have brought
+# would be in the way of the same packages there.
+copy_apt_settings() {
+    local file
+    for file in /etc/apt/apt.conf.d/*; do
+        [ -f "$file" ] && ! dpkg-query --search "$file" >/dev/null 2>&1 || continue
+        cp -a "$file" "$1/etc/apt/apt.conf.d/"
+    done
 }
 
 # Where `require_servers` puts programs; tests look here too.

@@ -135,6 +135,33 @@ package struct Gate: Sendable {
         }
     }
 
+    /// The next tickets of sessions outlive this process. Then only ``issueNextTicket(to:ofSession:from:at:then:)`` issues them.
+    package var keepsNextTickets: Bool { tickets?.keepsNext ?? false }
+
+    /// Issues the next ticket of a session as ``issueTicket(to:from:at:)``; the answer comes on any thread, once.
+    ///
+    /// - Parameter id: of the session, for ``endTickets(ofSession:keepingThem:at:)``.
+    package func issueNextTicket(
+        to principal: Principal, ofSession id: String, from address: IPAddress, at moment: Moment,
+        then: @escaping @Sendable (TicketIssue) -> Void
+    ) {
+        guard let tickets else { return then(issueTicket(to: principal, from: address, at: moment)) }
+        proof.prepare(principal, at: moment) {
+            if let refusal = recheck(principal, from: address, at: moment) {
+                return then(.refused(refusal.failing(.holder)))
+            }
+            tickets.issueNext(
+                to: principal, ofSession: id, from: address, carriedBy: carrier, at: moment, then: then)
+        }
+    }
+
+    /// A session has ended that may have next tickets.
+    ///
+    /// - Parameter keepingThem: its client didn't want it to end, and may come back with one.
+    package func endTickets(ofSession id: String, keepingThem: Bool, at moment: Moment) {
+        tickets?.end(session: id, keepingTickets: keepingThem, at: moment)
+    }
+
     /// Withdraws a ticket that was never sent.
     package func withdraw(_ issued: IssuedTicket) { tickets?.withdraw(issued) }
 
@@ -171,7 +198,7 @@ package struct Gate: Sendable {
         return .later(
             LaterDecision { [secret] body in
                 start { found in
-                    let outcome = found.map { resolve($0, at: request.moment.monotonic) }
+                    let outcome = found.map { resolve($0, at: request.moment) }
                     prepare(outcome, of: attempt) {
                         body(conclude(outcome, of: attempt, by: chosen.method, secret))
                     }
@@ -179,11 +206,11 @@ package struct Gate: Sendable {
             })
     }
 
-    /// The client that holds a ticket of the fleet, as this gateway knows it.
-    private func resolve(_ verification: Verification, at time: MonotonicTime) -> Verification {
-        guard case .held(let ticket) = verification, let fleet = tickets?.tickets?.fleet else { return verification }
+    /// The client that holds a ticket of a store, as this gateway knows it.
+    private func resolve(_ verification: Verification, at moment: Moment) -> Verification {
+        guard case .held(let ticket) = verification, let tickets else { return verification }
         do {
-            return .given(try ticket.principal(by: carrier, at: (fleet.identity.time(at: time), time)))
+            return .given(try ticket.principal(by: carrier, at: (tickets.time(at: moment), moment.monotonic)))
         } catch {
             return .refused(.invalidTicket, "the ticket's holder can't be read: another version has written it")
         }

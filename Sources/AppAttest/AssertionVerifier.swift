@@ -1,5 +1,7 @@
+import CBOR
 import Crypto
 import FoundationEssentials
+import StrictDER
 
 /// Verifies assertion objects by the steps of Apple's "Validating Apps That Connect to Your Server", in the same order, with one
 /// function for each step. It reads no clock, keeps no state and does no I/O.

@@ -1,3 +1,5 @@
+import CBOR
+
 /// A parsed but unverified attestation object.
 ///
 /// ```

@@ -1,5 +1,6 @@
 import Crypto
 public import FoundationEssentials
+import StrictDER
 import X509
 
 /// Verifies attestation objects by the steps of Apple's "Validating Apps That Connect to Your Server", in the same order, with one
@@ -84,7 +85,14 @@ extension AttestationVerifier {
     /// 4. "Obtain the value of the credCert extension with OID 1.2.840.113635.100.8.2 … Verify that the string equals
     /// nonce."
     private func verifyNonce(_ nonce: [UInt8], in leaf: Certificate) throws(AttestationError) {
-        guard try NonceExtension.nonce(in: leaf) == nonce else { throw .nonceMismatch }
+        let found: [UInt8]
+        do { found = try NonceExtension.nonce(in: leaf) } catch {
+            switch error {
+            case .missing: throw .nonceExtensionMissing
+            case .malformed: throw .nonceExtensionMalformed
+            }
+        }
+        guard found == nonce else { throw .nonceMismatch }
     }
 
     /// 5. "Create the SHA256 hash of the public key in credCert with X9.62 uncompressed point format, and verify that it

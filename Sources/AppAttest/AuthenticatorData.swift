@@ -1,3 +1,5 @@
+import CBOR
+
 /// Why authenticator data is malformed.
 public enum AuthenticatorDataError: Error, Hashable, Sendable {
     /// The data ends inside its fixed fields.

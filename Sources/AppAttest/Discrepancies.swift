@@ -125,6 +125,31 @@ private func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
 }
 
+/// In which part an attested app isn't one of the accepted ones, as far as its hash tells.
+package enum AppIDPart: Sendable, CaseIterable {
+    /// The team is accepted.
+    case bundle
+    /// The bundle identifier is accepted.
+    case team
+    /// It is an accepted bundle identifier without a team.
+    case prefix
+    case both
+    /// It isn't the app that the sender names, nor made of accepted parts.
+    case unknown
+}
+
+extension AttestationVerifier {
+    /// - Parameters:
+    ///   - attestation: refused with ``AttestationError/rpIDHashMismatch``.
+    ///   - claimed: the app that the sender names beside it, if any.
+    package func mismatchingPart(of attestation: [UInt8], claimed: AppID?) -> AppIDPart {
+        guard let object = try? AttestationObject(attestation),
+            let data = try? AuthenticatorData(attestation: object.authenticatorData)
+        else { return .unknown }
+        return AppIDHash(data.rpIDHash).mismatchingPart(among: policy.apps, claimed: claimed)
+    }
+}
+
 /// The hash of an App ID, and the attempt to find out which App ID it is of.
 private struct AppIDHash {
     /// Teams and bundles that are combined: an operator may have configured hundreds of apps.
@@ -141,16 +166,31 @@ private struct AppIDHash {
         return (expected, "\(hexadecimal(bytes)), which is that of \(name ?? "none of these, nor of their teams")")
     }
 
+    func mismatchingPart(among apps: [AppID], claimed: AppID?) -> AppIDPart {
+        let few = apps.prefix(Self.maximumCombined)
+        if bare(of: few) != nil { return .prefix }
+        guard let claimed, claimed.rpIDHash == bytes else { return combination(of: few) == nil ? .unknown : .bundle }
+        if apps.contains(where: { $0.teamID.utf8.elementsEqual(claimed.teamID.utf8) }) { return .bundle }
+        return apps.contains { $0.bundleID.utf8.elementsEqual(claimed.bundleID.utf8) } ? .team : .both
+    }
+
     /// Another bundle of a known team, another team with a known bundle, or a bundle without its team.
     private func name(among apps: [AppID]) -> String? {
         if let app = apps.first(where: { $0.rpIDHash == bytes }) { return app.description }
         let few = apps.prefix(Self.maximumCombined)
-        for team in Set(few.map(\.teamID)) {
-            for bundle in Set(few.map(\.bundleID)) {
-                if let app = AppID(teamID: team, bundleID: bundle), app.rpIDHash == bytes { return app.description }
+        return combination(of: few)?.description ?? bare(of: few).map { "\($0.bundleID) without a team" }
+    }
+
+    private func combination(of apps: ArraySlice<AppID>) -> AppID? {
+        for team in Set(apps.map(\.teamID)) {
+            for bundle in Set(apps.map(\.bundleID)) {
+                if let app = AppID(teamID: team, bundleID: bundle), app.rpIDHash == bytes { return app }
             }
         }
-        let bare = few.first { Array(SHA256.hash(data: Array($0.bundleID.utf8))) == bytes }
-        return bare.map { "\($0.bundleID) without a team" }
+        return nil
+    }
+
+    private func bare(of apps: ArraySlice<AppID>) -> AppID? {
+        apps.first { Array(SHA256.hash(data: Array($0.bundleID.utf8))) == bytes }
     }
 }

@@ -1,5 +1,6 @@
 import Crypto
 import FoundationEssentials
+import StrictDER
 import SwiftASN1
 public import X509
 
@@ -29,37 +30,7 @@ public struct TrustRoot: Sendable {
     ///   an authority.
     public init(certificate: Certificate) {
         self.certificate = certificate
-        fingerprint = Array(SHA256.hash(data: Self.der(of: certificate)))
-    }
-
-    /// A certificate keeps the bytes from which it was read or signed: serializing copies them and can't fail.
-    private static func der(of certificate: Certificate) -> [UInt8] {
-        var serializer = DER.Serializer()
-        do { try serializer.serialize(certificate) } catch {
-            preconditionFailure("a certificate can't be written: \(error)")
-        }
-        return serializer.serializedBytes
-    }
-}
-
-extension Certificate {
-    /// Whether RFC 5280 lets this certificate issue others: version 3 (section 6.1.4 (k)), `basicConstraints` with CA
-    /// set (4.2.1.9), and `keyCertSign` where `keyUsage` is present (4.2.1.3). X509's policy accepts version 1 and
-    /// doesn't look at the key usage.
-    var mayIssue: Bool {
-        guard version == .v3, isCertificateAuthority else { return false }
-        do {
-            guard let usage = try extensions.keyUsage else { return true }
-            return usage.keyCertSign
-        } catch { return false }
-    }
-
-    /// Whether `basicConstraints` is present, readable and marks a CA.
-    var isCertificateAuthority: Bool {
-        do {
-            guard case .isCertificateAuthority? = try extensions.basicConstraints else { return false }
-            return true
-        } catch { return false }
+        fingerprint = Array(SHA256.hash(data: certificate.encodedDER))
     }
 }
 

@@ -1,5 +1,6 @@
 import DPoP
 package import Observability
+import StrictJSON
 import WireText
 
 /// One line of the audit log, of this version or an earlier one. Its texts aren't trusted: whoever could write the file could write anything.

@@ -1,6 +1,7 @@
 import AppAttest
 import Crypto
 package import FoundationEssentials
+import StrictDER
 import X509
 
 /// The data that an attacker sends to register a key.

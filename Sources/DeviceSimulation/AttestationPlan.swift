@@ -1,6 +1,7 @@
 import AppAttest
 import Crypto
 import FoundationEssentials
+import StrictDER
 import X509
 
 /// The plan of an attestation. Unchanged, it yields a genuine attestation; each forgery changes one part of it.

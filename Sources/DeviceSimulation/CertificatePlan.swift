@@ -1,6 +1,7 @@
 import AppAttest
 import Crypto
 import FoundationEssentials
+import StrictDER
 import SwiftASN1
 import X509
 

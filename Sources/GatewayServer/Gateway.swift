@@ -99,9 +99,10 @@ package final class Gateway: Sendable {
         }
         let port = try gatewayErrors { () throws(ReactorError) in
             do throws(ReactorError) {
+                // Clients wait in the kernel's queues until everything else listens.
                 return try server.listen(
                     hosts: hosts.map(\.text), port: UInt16(configuration.listener.port), edge: parts.edge,
-                    material: parts.material, inherited: sockets.edge.map(\.descriptor), accepts: sockets.accepts)
+                    material: parts.material, inherited: sockets.edge.map(\.descriptor), accepts: false)
             } catch {
                 pool.stop()
                 throw error
@@ -124,13 +125,15 @@ package final class Gateway: Sendable {
                 reloads: reloads, upgrades: upgrades, revocations: revocations, page: page, audit: state.audit,
                 logger: logger)
         }
-        let devices = state.store.map { KeyDesk($0.keys, audit: state.audit, server: server) }
+        let desks = ConsoleDesks(
+            devices: state.store.map { KeyDesk($0.keys, audit: state.audit, server: server) },
+            tokens: state.store.map { TokenDesk($0.developmentTokens, audit: state.audit) })
         internalAddress = try parts.listening.map { listening throws(GatewayError) in
             try sockets.checkInternalListener(replacing: listening.address)
             do throws(ReactorError) {
                 return try server.listenInternally(
                     on: listening, inspection: inspector.inspection, inherited: sockets.internalListener,
-                    devices: devices)
+                    desks: desks)
             } catch {
                 guard case .bindFailed(let address, let reason) = error else { throw .internalListener("\(error)") }
                 throw .internalListener("\(address): \(reason)")
@@ -139,6 +142,7 @@ package final class Gateway: Sendable {
         sockets.closeUnused(
             fleet: state.link == nil, internalListener: configuration.internalListener.address == nil,
             control: configuration.tickets.controlSocketPath == nil)
+        if sockets.accepts { pool.setAccepting(true) }
         for warning in loaded.warningsNow { logger.warning("\(warning)") }
     }
 
@@ -161,7 +165,10 @@ package final class Gateway: Sendable {
         if let internalAddress { logger.notice("answering internal requests on \(internalAddress)") }
         logger.notice(
             "listening on \(address)",
-            metadata: [LogKeys.version: "\(Self.version)", LogKeys.target: "\(standardTarget.text)"])
+            metadata: [
+                LogKeys.version: "\(Self.version)", LogKeys.target: "\(standardTarget.text)",
+                LogKeys.settings: "\(source.environmentFile ?? "environment")",
+            ])
     }
 }
 

@@ -49,6 +49,7 @@ extension GatewayParts {
         settings.telnet.encoding = configuration.telnet.encoding
         settings.telnet.tables = IconvTables.shared
         settings.telnet.mxp = configuration.telnet.mxp
+        settings.telnet.mccp = configuration.telnet.mccp
         settings.telnet.maximumSubnegotiationBytes = configuration.telnet.maximumSubnegotiationBytes
         settings.telnet.decompression.ratio = configuration.telnet.maximumCompressionRatio
         settings.telnet.decompression.bytesPerSecond = configuration.telnet.inflatedBytesPerSecond

@@ -58,6 +58,8 @@ struct GatewayParts {
             warnings: pinned.appAttest?.customRoot == nil ? [] : ["App Attest trusts a root other than Apple's"],
             version: Gateway.version, audit: state.audit, journal: state.journal,
             whenAuditFails: configuration.logs.auditFull, metrics: state.metrics, logger: logger)
+        relay.webClient = WebClientPage.answer(
+            title: configuration.tickets.webClientTitle, noTicket: configuration.tickets.webClientNoTicket)
         relay.forwarding = state.link?.forwarding
         relay.appAuth = configuration.gate.appAuthDemand
         relay.internalAccess = InternalAccess(

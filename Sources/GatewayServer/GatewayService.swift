@@ -93,10 +93,11 @@ struct GatewayService: Service {
 
     /// Periodic upkeep of the store, which a client's request never does. The store has a thread for it.
     private func checkpoint() async {
-        guard let store = gateway.state.store else { return }
+        let state = gateway.state
         while await pause() {
             do throws(KeyRegistryError) {
-                try await store.maintain()
+                try await state.store?.maintain()
+                try await state.keptTickets?.forget(expiredAt: Int64(Date.now.timeIntervalSince1970 * 1_000))
             } catch {
                 gateway.logger.warning("upkeep of the key store failed", metadata: [LogKeys.error: "\(error)"])
             }

@@ -10,8 +10,10 @@ import Settings
 
 /// State that a gateway creates once and keeps through every reload: its store, logs, counters and memory of clients.
 struct GatewayState: Sendable {
-    /// Nil for a gateway that is alone, if App Attest wasn't configured at the start.
+    /// Nil for a gateway that is alone, if neither App Attest was configured nor ATTESTED_KEYS_PATH set at the start.
     let store: GatewayStore?
+    /// The next tickets of sessions; nil in a fleet, whose store has them.
+    let keptTickets: (any KeptTicketStore)?
     /// Nil without App Attest.
     let tokens: TokenState?
     let audit: AuditLog
@@ -67,15 +69,16 @@ struct GatewayState: Sendable {
         challenges = Challenges(
             epoch: .now, timeToLive: .seconds(limits.challengeLifetimeSeconds),
             maximumSpent: limits.maximumSpentChallenges, fleet: store?.fleet?.fleet.identity)
+        keptTickets = try Self.keptTickets(in: store, configuration, StoreObserver(metrics))
         tickets = TicketOffice(
             timeToLive: .seconds(configuration.tickets.lifetimeSeconds), maximum: configuration.tickets.maximum,
-            fleet: store?.fleet?.fleet)
+            fleet: store?.fleet?.fleet, kept: keptTickets, nextLifetime: configuration.nextTicketLifetime)
         let holdings = store?.fleet.map { FleetHoldings(of: $0, logger) }
         self.holdings = holdings
         let link = try FleetLink(configuration.fleetListener, store?.fleet, logger: logger)
         self.link = link
         directory = SessionDirectory(
-            SessionLeaseLimits(configuration.session), announcer: link?.sessions, counts: holdings)
+            SessionLeaseLimits(configuration), announcer: link?.sessions, counts: holdings)
         holdings?.attach(directory)
         messages = AddressPaces(perSecond: configuration.traffic.messagesPerSecondPerAddress)
         tokens =
@@ -93,7 +96,7 @@ struct GatewayState: Sendable {
         compression.setLimits(
             sessionBytes: configuration.compression.sessionBytes, totalBytes: configuration.compression.totalBytes)
         leases.setMaximum(configuration.session.maximumSessions ?? FileLimit.capacity)
-        directory.setLimits(SessionLeaseLimits(configuration.session))
+        directory.setLimits(SessionLeaseLimits(configuration))
         messages.setRate(perSecond: configuration.traffic.messagesPerSecondPerAddress)
         requests.setLimit(requestsPerSecond: limits.requestsPerSecond)
         journal.setLinesPerMinute(configuration.logs.auditRefusalsPerMinute)
@@ -104,6 +107,7 @@ struct GatewayState: Sendable {
             challengesPerMinute: limits.challengesPerMinute, registrationsPerMinute: limits.registrationsPerMinute,
             tokensPerMinute: limits.tokensPerMinute)
         tokens?.setSchedule(configuration.tokens)
+        tickets.setNextLifetime(configuration.nextTicketLifetime)
     }
 
     private static func openAudit(
@@ -122,9 +126,25 @@ struct GatewayState: Sendable {
         if let database = configuration.fleetStore {
             return .fleet(try FleetStore(database, observer, member: member, logger: logger))
         }
-        guard configuration.appAttest != nil else { return nil }
+        guard configuration.usesStoreFile else { return nil }
         let reactors = configuration.process.reactorThreads ?? Cores.count
         return .file(try openFile(configuration.keyStore, reactors: reactors, observer))
+    }
+
+    private static func keptTickets(
+        in store: GatewayStore?, _ configuration: GatewayConfiguration, _ observer: StoreObserver
+    ) throws(GatewayError) -> (any KeptTicketStore)? {
+        let maximum = configuration.tickets.maximum * KeptTicket.perSession
+        switch store {
+        case nil: return MemoryKeptTickets(maximum: maximum)
+        case .fleet: return nil
+        case .file(let file):
+            do throws(KeyRegistryError) {
+                return try SQLiteKeptTickets(of: file, maximum: maximum, observer: observer)
+            } catch {
+                throw .store(path: file.path, "\(error)")
+            }
+        }
     }
 
     private static func openFile(
@@ -174,8 +194,18 @@ extension StoreFailure {
     }
 }
 
+extension GatewayConfiguration {
+    /// A next ticket is renewed at half of it: so after the loss of its session it is valid for as long as a session waits for its client. Nil: none does.
+    fileprivate var nextTicketLifetime: Duration? {
+        self.resume.graceMinutes == 0 ? nil : .seconds(2 * 60 * self.resume.graceMinutes)
+    }
+}
+
 extension SessionLeaseLimits {
-    fileprivate init(_ session: SectionValues<SessionSection>) {
-        self.init(perDevice: session.maximumPerDevice, perAddress: session.maximumPerAddress)
+    fileprivate init(_ configuration: GatewayConfiguration) {
+        let session = configuration.session
+        self.init(
+            perDevice: session.maximumPerDevice, perAddress: session.maximumPerAddress,
+            grace: .seconds(configuration.resume.graceMinutes * 60))
     }
 }

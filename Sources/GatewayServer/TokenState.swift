@@ -114,7 +114,7 @@ struct CarriedTokenState: Codable, Sendable {
 }
 
 extension Moment {
-    fileprivate static var now: Moment {
+    static var now: Moment {
         Moment(monotonic: .now, unixMilliseconds: Int64((Date.now.timeIntervalSince1970 * 1_000).rounded(.down)))
     }
 }

@@ -52,6 +52,25 @@ extension PostgreSQLKeyRegistry: SharedKeyRegistry {
             { rows throws(DatabaseError) in try MarkSpending(try rows.only(), 0) }, then: then)
     }
 
+    package func keep(
+        _ ticket: KeptTicket, in incarnation: StoreIncarnation,
+        then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void
+    ) {
+        let values: [SQLValue] = [
+            .bytes(incarnation.bytes), .bytes(ticket.hash), .bytes(ticket.content), .integer(ticket.expires),
+            .bytes(ticket.session.bytes), .bytes(ticket.holder.bytes),
+        ]
+        answer(
+            .keepNextTicket, values, { rows throws(DatabaseError) in try MarkSpending(try rows.only(), 0) }, then: then)
+    }
+
+    package func shortenTickets(
+        ofSession session: SessionMark, to time: Int64,
+        then: @escaping @Sendable (Result<Void, KeyRegistryError>) -> Void
+    ) {
+        answer(.shortenTickets, [.bytes(session.bytes), .integer(time)], { _ in }, then: then)
+    }
+
     package func giveBack(
         _ ticket: SealedTicket, in incarnation: StoreIncarnation,
         then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void
@@ -134,6 +153,13 @@ extension SQLStatement {
         "spend", "SELECT portcullis.spend($1::bytea, $2::int8, $3::bytea, $4::int8)")
     fileprivate static let keepTicket = SQLStatement(
         "keep_ticket", "SELECT portcullis.keep_ticket($1::bytea, $2::bytea, $3::bytea, $4::int8, $5::int8)")
+    fileprivate static let keepNextTicket = SQLStatement(
+        "keep_next_ticket",
+        """
+        SELECT portcullis.keep_next_ticket($1::bytea, $2::bytea, $3::bytea, $4::int8, $5::bytea, $6::bytea)
+        """)
+    fileprivate static let shortenTickets = SQLStatement(
+        "shorten_tickets", "SELECT true FROM portcullis.shorten_tickets($1::bytea, $2::int8)")
     fileprivate static let giveBackTicket = SQLStatement(
         "give_back_ticket", "SELECT portcullis.return_ticket($1::bytea, $2::bytea, $3::bytea, $4::int8)")
     fileprivate static let takeTicket = SQLStatement(

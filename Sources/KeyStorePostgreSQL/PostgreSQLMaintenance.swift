@@ -36,8 +36,9 @@ extension PostgreSQLKeyRegistry: KeyMaintenance {
         }
     }
 
-    package func finishErasure(of id: KeyID) async throws(KeyRegistryError) -> Erasure {
-        try await answer(.finishErasure, [.bytes(id.bytes)]) { rows throws(DatabaseError) in
+    package func finishErasure(of id: KeyID, holders: [HolderMark]) async throws(KeyRegistryError) -> Erasure {
+        let values: [SQLValue] = [.bytes(id.bytes), .array(of: .bytes, holders.map { .bytes($0.bytes) })]
+        return try await answer(.finishErasure, values) { rows throws(DatabaseError) in
             let row = try rows.only()
             guard let places = Int(exactly: try row.integer(1)) else { throw .malformed }
             switch try row.integer(0) {
@@ -86,7 +87,7 @@ extension SQLStatement {
     fileprivate static let beginErasure = SQLStatement(
         "begin_erasure", isDurable: true, "SELECT portcullis.begin_erasure($1::bytea, $2::int8)")
     fileprivate static let finishErasure = SQLStatement(
-        "finish_erasure", isDurable: true, "SELECT key, places FROM portcullis.finish_erasure($1::bytea)")
+        "finish_erasure", isDurable: true, "SELECT key, places FROM portcullis.finish_erasure($1::bytea, $2::bytea[])")
     fileprivate static let places = SQLStatement(
         "places", maximumRows: DevelopmentTokenLimits.maximumTokens,
         """

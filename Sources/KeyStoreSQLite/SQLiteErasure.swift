@@ -20,11 +20,12 @@ extension SQLiteKeyDatabase {
         }
     }
 
-    /// The second step: removes all rows that name the key, or the thumbprint of a device's key.
+    /// The second step: removes all rows that name the key, or the thumbprint of a device's key, and the tickets of its holders.
     package func finishErasure(
-        of id: KeyID, until deadline: DispatchTime? = nil
+        of id: KeyID, holders: [HolderMark] = [], until deadline: DispatchTime? = nil
     ) throws(KeyRegistryError) -> Erasure {
         try administer(until: deadline) { database in
+            try KeptTicketTable.remove(of: holders, in: database)
             try database.execute(sql: "DELETE FROM development_device WHERE device = ?", arguments: [Data(id.bytes)])
             let places = database.changesCount
             guard let known = try DeviceKeyTable.fetch(id, from: database) else {
@@ -100,9 +101,9 @@ extension SQLiteKeyRegistry: KeyMaintenance {
         }
     }
 
-    package func finishErasure(of id: KeyID) async throws(KeyRegistryError) -> Erasure {
+    package func finishErasure(of id: KeyID, holders: [HolderMark]) async throws(KeyRegistryError) -> Erasure {
         try await write { database, deadline throws(KeyRegistryError) in
-            try database.finishErasure(of: id, until: deadline)
+            try database.finishErasure(of: id, holders: holders, until: deadline)
         }
     }
 

@@ -57,7 +57,7 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
     /// Opens the store, and creates it with mode 0600 if it doesn't exist.
     ///
     /// - parameter path: the database file. Its directory must exist and be writable: SQLite puts `-wal` and `-shm` beside it.
-    /// - parameter creating: false for tools that must not create an empty store for a mistyped path.
+    /// - parameter creating: false for tools, which must not make a store of a mistyped path, nor of an empty file.
     /// - throws: `.unavailable` when the file can't be used, isn't a key store, or was made by a newer version.
     package init(
         path: String, limits: Limits = Limits(), creating: Bool = true, observer: StoreObserver? = nil
@@ -69,7 +69,7 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
         administration = try SQLiteConnectionPool(
             file, access: .durable, size: 1, busyMilliseconds: limits.administrationBusyMilliseconds,
             observer?.watching(.administer))
-        try administration.use { try SQLiteSchema.prepare($0) }
+        try administration.use { try SQLiteSchema.prepare($0, creating: creating) }
         try file.synchronizeDirectory()
         counters = try SQLiteConnectionPool(
             file, access: .committed, size: limits.connectionsPerPool, busyMilliseconds: limits.busyMilliseconds,

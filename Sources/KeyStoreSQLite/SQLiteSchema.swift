@@ -11,10 +11,15 @@ enum SQLiteSchema {
     /// "PCKS" in ASCII: Portcullis key store.
     static let applicationID = 0x5043_4B53
 
-    /// Creates the schema in an empty file, or checks that the file has this version of it; then enables the WAL.
-    static func prepare(_ database: Database) throws {
+    /// Checks that the file has this version of the schema; then enables the WAL.
+    ///
+    /// - Parameter creating: whether the schema is created in an empty file, which is refused otherwise.
+    static func prepare(_ database: Database, creating: Bool) throws {
         try database.inTransaction(.immediate) {
-            if try isEmpty(database) { try create(in: database) }
+            if try isEmpty(database) {
+                guard creating else { throw KeyRegistryError.unavailable("the file is empty: no gateway has used it") }
+                try create(in: database)
+            }
             // Older stores of this version have neither these tables and triggers nor the index. Older programs work with all of them.
             if try isOfThisVersion(database) { try createAdditions(in: database) }
             try check(database)
@@ -37,6 +42,7 @@ enum SQLiteSchema {
     private static func createAdditions(in database: Database) throws {
         try SigningKeyTable.create(in: database)
         try DevelopmentTokenTable.create(in: database)
+        try KeptTicketTable.create(in: database)
         try SQLiteRevisions.create(in: database)
     }
 
@@ -51,6 +57,7 @@ enum SQLiteSchema {
         // Preparing a statement checks its tables and columns.
         try DeviceKeyTable.checkStatements(database)
         try DevelopmentTokenTable.checkStatements(database)
+        try KeptTicketTable.checkStatements(database)
         try SQLiteRevisions.checkStatement(database)
     }
 

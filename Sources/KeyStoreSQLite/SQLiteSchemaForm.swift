@@ -5,11 +5,12 @@ import KeyStore
 enum SQLiteSchemaForm {
     private static let tables = [
         "device_key", "receipt", "signing_key", "secret", "development_token", "development_device",
-        "revision",
+        "kept_ticket", "revision",
     ]
     /// Stores of the first programs lack the others.
     private static let required = 2
     private static let triggers = SQLiteRevisions.triggers.map(\.name)
+    private static let ticketIndexes = KeptTicketTable.indexes.map(\.0)
 
     /// Kind, and the name in a bounded length, of what isn't a store's.
     private static let foreigners = """
@@ -17,7 +18,8 @@ enum SQLiteSchemaForm {
         WHERE NOT (type = 'table' AND (name IN (\(tables.map { "'\($0)'" }.joined(separator: ", ")))
                 OR name GLOB 'sqlite_stat[1-4]'))
             AND NOT (type = 'trigger' AND name IN (\(triggers.map { "'\($0)'" }.joined(separator: ", "))))
-            AND NOT (type = 'index' AND (sql IS NULL OR name = 'device_key_revoked' AND tbl_name = 'device_key'))
+            AND NOT (type = 'index' AND (sql IS NULL OR name = 'device_key_revoked' AND tbl_name = 'device_key'
+                OR name IN (\(ticketIndexes.map { "'\($0)'" }.joined(separator: ", "))) AND tbl_name = 'kept_ticket'))
         LIMIT 1
         """
 

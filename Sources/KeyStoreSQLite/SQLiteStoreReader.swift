@@ -71,6 +71,7 @@ extension SQLiteStoreReader: SurveyedStore {
             if try SQLiteSchemaForm.has("development_token", database) { try Self.surveyTokens(database, &found) }
             if try SQLiteSchemaForm.has("signing_key", database) { try Self.surveySigningKeys(database, &found) }
             if try SQLiteSchemaForm.has("secret", database) { try Self.surveySecrets(database, &found) }
+            if try SQLiteSchemaForm.has("kept_ticket", database) { try Self.surveyTickets(database, &found) }
             try Self.surveyLeftovers(database, &found)
         }
     }
@@ -116,6 +117,16 @@ extension SQLiteStoreReader: SurveyedStore {
             guard case .string(let name) = value.storage else { throw DeviceKeyTable.damage }
             try attempt(StoreRecord.name(ofSecret: name), &survey) {
                 try SigningKeyTable.secrets(in: database, only: name).first.map { .secret($0) }
+            }
+        }
+    }
+
+    private static func surveyTickets(_ database: Database, _ survey: inout StoreSurvey) throws {
+        let maximum = RecordLimits.ticketRows
+        try each("number", of: "kept_ticket", maximum: maximum, database, &survey) { value, survey in
+            guard case .int64(let number) = value.storage else { throw DeviceKeyTable.damage }
+            try attempt(StoreRecord.ticketName, &survey) {
+                try KeptTicketTable.fetch(number: number, from: database).map { .ticket($0) }
             }
         }
     }

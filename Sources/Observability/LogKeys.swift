@@ -44,6 +44,8 @@ package enum LogKeys {
     package static let milliseconds = "milliseconds"
     /// A setting's name.
     package static let setting = "setting"
+    /// Where the settings are: their file, or `environment`.
+    package static let settings = "settings"
     /// The previous id of a resumed session.
     package static let resumed = "resumed"
     /// Another gateway of the fleet.

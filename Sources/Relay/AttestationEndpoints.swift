@@ -4,6 +4,7 @@ import DPoP
 import HTTPWire
 import Observability
 import Reactors
+import StrictJSON
 import WireText
 
 /// `/attest/challenge` and `POST /attest/register`. Reactor thread, except for reading bodies and for the registration itself.
@@ -66,7 +67,7 @@ final class AttestationEndpoints {
     private func answerTokenChallenge(_ exchange: HTTPExchange, isForToken: Bool, _ context: RequestContext) {
         guard isForToken else {
             let problem = "purpose is not token"
-            return refuse(exchange, .token(.invalidRequest, detail: problem, more: problem), context)
+            return refuse(exchange, .token(.invalidRequest, detail: problem, reason: problem), context)
         }
         metrics.challengeIssued()
         exchange.respond(JSONAnswers.tokenChallenge(services.challenges.issueForToken(at: context.moment)))

@@ -133,7 +133,9 @@ struct DecisionRecord: Sendable {
 
     /// Records the end of a session, whether or not it reached a target. The log has a separate line with more details. If the admission was only counted, so is
     /// the end.
-    func ended(_ client: ClientIdentity, _ reason: EndReason, at moment: Moment) {
+    ///
+    /// - Parameter remark: what the operator can do about it.
+    func ended(_ client: ClientIdentity, _ reason: EndReason, _ remark: String? = nil, at moment: Moment) {
         guard client.isRecorded else {
             let kind = AdmissionKind(.session, .ended, of: client)
             return journal.admissions.add(kind, RefusalMark(client, moment), at: moment.monotonic)
@@ -141,7 +143,7 @@ struct DecisionRecord: Sendable {
         let entry = AuditEntry(
             time: Timestamp(unixMilliseconds: moment.unixMilliseconds), event: .session, outcome: .ended,
             method: client.principal.shown.label, who: client.principal.identity.subject, reason: reason.rawValue,
-            requestID: client.session, address: client.address.text)
+            detail: remark, requestID: client.session, address: client.address.text)
         if !audit.record(entry) { metrics.auditLineLost() }
     }
 

@@ -96,7 +96,7 @@ final class EdgeRouter: EdgeHandler {
         case (_, .token): issueToken(exchange, context)
         case (_, .keySet): tokens?.keySet(exchange, context)
         case (_, .metadata): tokens?.metadata(exchange, context)
-        default: exchange.respond(WebClientPage.answer)
+        default: exchange.respond(settings.webClient)
         }
     }
 

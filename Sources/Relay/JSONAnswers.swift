@@ -43,7 +43,7 @@ enum JSONAnswers {
 
     /// `{"code":…,"error":…,"requestId":…}`: the code is stable, the text is for people, the detail stays here.
     ///
-    /// Clients of access tokens get `error` and `error_description` of RFC 6749 section 5.2 in addition.
+    /// Clients of access tokens get `error` and `error_description` of RFC 6749 section 5.2; others get the latter where there is a reason to tell.
     ///
     /// The code is also in a header: for a refused upgrade most WebSocket clients expose the headers, but not the body.
     static func refusal(_ refusal: Refusal, requestID: String) -> HTTPAnswer {
@@ -51,7 +51,9 @@ enum JSONAnswers {
         var answer = json(refusal.status) {
             $0.member("code", code)
             $0.member("error", refusal.token == nil ? refusal.message : code)
-            if let description = refusal.token?.description { $0.member("error_description", description) }
+            if let description = refusal.description(ofRequest: requestID) {
+                $0.member("error_description", description)
+            }
             $0.member("requestId", requestID)
         }
         answer.headers.append(("X-Refusal-Code", code))

@@ -53,16 +53,16 @@ package final class RelayServer: Sendable {
 
     /// Listens for requests of the operator's other programs (`ADMIN_BIND`). Call it once, and not on a reactor.
     ///
-    /// - Parameter devices: for the console; nil without a store.
+    /// - Parameter desks: for the console.
     /// - Returns: the address, with the port that the kernel chose if it was 0.
     package func listenInternally(
         on listening: InternalListening, inspection: GatewayInspection, inherited: InheritedListener? = nil,
-        devices: (any DeviceDesk)?
+        desks: ConsoleDesks
     ) throws(ReactorError) -> String {
         let settings = settings.withLock { $0 }
         var handlers: [Pinned<any InternalHandler>] = []
         let metrics = MetricsEndpoint.makePending()
-        let console = ConsoleEndpoint(self, at: listening.address, devices: devices)
+        let console = ConsoleEndpoint(self, at: listening.address, desks: desks)
         let refusals = InternalRefusals()
         for reactor in pool.reactors {
             let router = InternalRouter(

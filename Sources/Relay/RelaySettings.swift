@@ -1,6 +1,7 @@
 package import Admission
 package import Logging
 package import Observability
+package import Reactors
 package import RelayCore
 
 /// The engine's settings, made by the composition root. Values and shared state; no clocks, no sockets.
@@ -29,6 +30,8 @@ package struct RelaySettings: Sendable {
     package var appAuth = AppAuthDemand.required
     /// `ENABLE_WEB_CLIENT`
     package var servesWebClient: Bool
+    /// The page, with `WEB_CLIENT_TITLE` and `WEB_CLIENT_NO_TICKET`.
+    package var webClient = WebClientPage.answer()
     /// `TRUSTED_PROXY_CIDRS`, `TRUSTED_PROXY_HEADER`
     package var trustedProxies: TrustedProxies
     /// Shown in `/health`, so that they aren't forgotten.

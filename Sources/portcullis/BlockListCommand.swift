@@ -68,8 +68,11 @@ struct BlockListCommand: ParsableCommand {
 
         @OptionGroup var options: Options
 
+        @Flag(help: "One JSON object a line.")
+        var json = false
+
         func run() throws {
-            let lines = try options.administer { (store) throws(FleetBlockError) in try store.blocked() }
+            let lines = try options.administer { (store) throws(FleetBlockError) in try store.blocked(json: json) }
             for line in lines { Console.say(line) }
         }
     }

@@ -21,16 +21,14 @@ struct DevTokensCommand: ParsableCommand {
 
         /// Runs `body` on the store; an error is printed and ends the command.
         ///
-        /// - Parameters:
-        ///   - creating: whether a missing store is created.
-        ///   - mayBeMissing: whether a missing store is accepted; it is reported in either case.
+        /// - Parameter mayBeMissing: whether a missing store is accepted; it is reported in either case.
         func administer(
-            creating: Bool = false, mayBeMissing: Bool = false,
+            mayBeMissing: Bool = false,
             _ body: (DevelopmentTokenAdministration) async throws(DevelopmentTokenAdministrationError) -> Void
         ) async throws {
             let location = try Console.storeLocation(store, settings)
             do throws(DevelopmentTokenAdministrationError) {
-                try await body(try DevelopmentTokenAdministration(location, creating: creating))
+                try await body(try DevelopmentTokenAdministration(location))
             } catch {
                 if mayBeMissing, case .noStore = error { return Console.complain("portcullis: \(error)") }
                 throw Console.failure("\(error)", hint: error.hint)
@@ -58,8 +56,7 @@ struct DevTokensCommand: ParsableCommand {
         var routes: [String] = []
 
         func run() async throws {
-            try await options.administer(creating: true) {
-                (tokens) async throws(DevelopmentTokenAdministrationError) in
+            try await options.administer { (tokens) async throws(DevelopmentTokenAdministrationError) in
                 let issued = try await tokens.issue(
                     name: name, routes: routes, days: days, devices: devices, at: .now)
                 Console.say(issued.token)
@@ -74,11 +71,14 @@ struct DevTokensCommand: ParsableCommand {
 
         @OptionGroup var options: Options
 
+        @Flag(help: "One JSON object a line.")
+        var json = false
+
         func run() async throws {
             try await options.administer(mayBeMissing: true) {
                 (tokens) async throws(DevelopmentTokenAdministrationError) in
                 // On standard error, so that a pipe stays empty.
-                if try await tokens.list(at: .now, Console.say) == 0 {
+                if try await tokens.list(at: .now, json: json, Console.say) == 0 {
                     Console.complain("portcullis: there are no development tokens")
                 }
             }
@@ -96,13 +96,12 @@ struct DevTokensCommand: ParsableCommand {
         var id: String
 
         func run() async throws {
+            let gateway = try Console.runningGateway(options.settings, besides: options.store)
             try await options.administer { (tokens) async throws(DevelopmentTokenAdministrationError) in
                 try await tokens.revoke(id, at: .now)
             }
             Console.say("revoked \(id)")
-            if let gateway = Console.runningGateway(options.settings),
-                gateway.awaitNotice(ofRevokingDevelopmentToken: id) == false
-            {
+            if let gateway, gateway.awaitNotice(ofRevokingDevelopmentToken: id) == false {
                 Console.complain(
                     "portcullis: the running gateway hasn't noticed: does it use another store? See its log. Its sessions go on."
                 )

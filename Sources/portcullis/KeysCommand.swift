@@ -42,10 +42,15 @@ struct KeysCommand: ParsableCommand {
 
         @OptionGroup var options: Options
 
+        @Flag(help: "One JSON object a line.")
+        var json = false
+
         func run() async throws {
             try await options.administer(mayBeMissing: true) { (keys) async throws(KeyAdministrationError) in
                 // On standard error, so that a pipe stays empty.
-                if try await keys.list(Console.say) == 0 { Console.complain("portcullis: no keys are registered") }
+                if try await keys.list(json: json, Console.say) == 0 {
+                    Console.complain("portcullis: no keys are registered")
+                }
             }
         }
     }
@@ -74,13 +79,12 @@ struct KeysCommand: ParsableCommand {
         var reason = "by operator"
 
         func run() async throws {
+            let gateway = try Console.runningGateway(options.settings, besides: options.store)
             try await options.administer { (keys) async throws(KeyAdministrationError) in
                 try await keys.revoke(key.keyID, reason: reason, at: .now)
             }
             Console.say("revoked \(key.keyID)")
-            if let gateway = Console.runningGateway(options.settings),
-                gateway.awaitNotice(ofRevoking: key.keyID) == false
-            {
+            if let gateway, gateway.awaitNotice(ofRevoking: key.keyID) == false {
                 Console.complain(
                     "portcullis: the running gateway hasn't noticed: does it use another store? See its log. Its sessions go on."
                 )

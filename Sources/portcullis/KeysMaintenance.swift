@@ -30,9 +30,13 @@ extension KeysCommand {
         @Flag(help: "Only show what would be forgotten.")
         var dryRun = false
 
+        @Flag(help: "One JSON object a line.")
+        var json = false
+
         func run() async throws {
             try await options.administer { (keys) async throws(KeyAdministrationError) in
-                let report = try await keys.prune(idleDays: idle.days, at: .now, dryRun: dryRun, Console.say)
+                let report = try await keys.prune(
+                    idleDays: idle.days, at: .now, dryRun: dryRun, json: json, Console.say)
                 Console.complain(
                     "portcullis: \(report.forgotten) keys \(dryRun ? "would be forgotten" : "forgotten"), \(report.kept)"
                         + " kept, of which \(report.revoked) are revoked")
@@ -87,7 +91,7 @@ extension KeysCommand {
         }
 
         func run() async throws {
-            let gateway = Console.runningGateway(options.settings)
+            let gateway = try Console.runningGateway(options.settings, besides: options.store)
             try await options.administer { (keys) async throws(KeyAdministrationError) in
                 let erasure = try await keys.erase(key.keyID, at: .now) {
                     let hasNoticed = gateway?.awaitNotice(ofRevoking: key.keyID) ?? true

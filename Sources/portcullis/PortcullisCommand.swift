@@ -16,11 +16,26 @@ struct PortcullisCommand: AsyncParsableCommand {
             UpgradeCommand.self, ExplainCommand.self, AuditCommand.self, SessionsCommand.self, TopCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
+
+    static func main() async {
+        DispatchLog.omitRefusedPriority()
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        if let unknown = UnknownCommand(arguments, of: Self.self) {
+            for line in unknown.lines { Console.complain(line) }
+            Console.exit(64)  // EX_USAGE of sysexits(3).
+        }
+        await main(DashedArguments.readable(arguments))
+    }
 }
 
 /// The source of the settings: the environment, which overrides an optional environment file.
 struct SettingsOptions: ParsableArguments {
-    @Option(name: .customLong("env-file"), help: "Settings, one NAME=value a line; the environment goes before it.")
+    @Option(
+        name: .customLong("env-file"),
+        help: """
+            Settings, one NAME=value a line; the environment goes before it. Without it: the file of \(EnvironmentFile.variable), else \
+            \(EnvironmentFile.standardPath) if it exists.
+            """)
     var environmentFile: String?
 }
 
@@ -55,7 +70,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func load(_ takeover: Takeover?) throws -> LoadedConfiguration {
         do {
-            return try Console.load(settings)
+            return try Console.load(settings, quietly: true)
         } catch {
             takeover?.refuse("its settings are wrong; its errors are in its log")
             throw error

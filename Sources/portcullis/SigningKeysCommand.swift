@@ -34,9 +34,12 @@ struct SigningKeysCommand: ParsableCommand {
 
         @OptionGroup var options: Options
 
+        @Flag(help: "One JSON object a line.")
+        var json = false
+
         func run() throws {
             let lines = try options.administer { (keys) throws(SigningKeyAdministrationError) in
-                try keys.list(at: .now)
+                try keys.list(at: .now, json: json)
             }
             for line in lines { Console.say(line) }
         }
@@ -67,13 +70,12 @@ struct SigningKeysCommand: ParsableCommand {
         var keyID: String
 
         func run() throws {
+            let gateway = try Console.runningGateway(options.settings, besides: options.store)
             try options.administer { (keys) throws(SigningKeyAdministrationError) in
                 try keys.revoke(keyID, at: .now)
             }
             Console.say("revoked \(keyID)")
-            if let gateway = Console.runningGateway(options.settings),
-                gateway.awaitNotice(ofRevokingSigningKey: keyID) == false
-            {
+            if let gateway, gateway.awaitNotice(ofRevokingSigningKey: keyID) == false {
                 Console.complain(
                     "portcullis: the running gateway hasn't noticed: does it use another store? See its log. Its sessions go on."
                 )

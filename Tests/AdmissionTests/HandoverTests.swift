@@ -107,8 +107,44 @@ import WireText
             return
         }
         #expect(second.identity == first.identity && owned.identity == Principal(debugging: .good).identity)
+        #expect(second.isShared && !owned.isShared)
         #expect((owned.proof as? ClientCertificateProof)?.number == ClientCertificateProof(.good).number)
         #expect(new.spend(twice.ticket.text, at: start.monotonic).isUnknown && new.count == 0)
+    }
+
+    @Test(
+        arguments: [
+            (Identity(method: AppAttestMethod.name, subject: "x"), false, false),
+            (Identity.certificate(sha256: [UInt8](repeating: 1, count: 32)), true, true),
+            (Identity(method: TicketMethod.name, subject: "x"), false, true),
+            (Identity(method: TicketMethod.name, subject: "x"), true, true),
+        ] as [(Identity, Bool, Bool)])
+    func `knows whose sessions several clients may have, and takes the worse from programs that don't say`(
+        identity: Identity, isShared: Bool, isSharedUnsaid: Bool
+    ) throws {
+        let principal = Principal(identity, proof: nil, isOfSharedTicket: isShared)
+        var carried = try crossed(try #require(carrier.carry(principal)))
+        #expect(try carrier.restore(carried).owner == principal.owner)
+        carried.isOfSharedTicket = nil
+        #expect(try carrier.restore(carried).owner.isShared == isSharedUnsaid)
+
+        var register = SessionRegister<String>()
+        let reservation = register.reserve(for: principal.owner, from: address("192.0.2.1"), at: start.monotonic)
+        let lease = try #require(reservation.lease)
+        var dice = Dice(4)
+        register.open(lease, id: "s1", token: SessionToken(using: &dice), of: principal, holder: "old")
+        register.detached(lease, at: start.monotonic)
+        var session = try crossed(try #require(register.carried(lease, carrier.carry)))
+        #expect(try owner(of: session, identity) == principal.owner)
+        session.isShared = nil
+        #expect(try owner(of: session, identity).isShared == isSharedUnsaid)
+    }
+
+    private func owner(of session: CarriedSession, _ identity: Identity) throws -> SessionOwner {
+        var register = SessionRegister<String>()
+        let restored = register.restore(session, of: identity, at: address("192.0.2.1"), bearer: nil, holder: "new")
+        let lease = try #require(restored)
+        return try #require(register.entries[lease]).owner
     }
 
     @Test func `gives a session to its owner, by the tokens that were good before`() throws {
@@ -116,7 +152,8 @@ import WireText
         var dice = Dice(3)
         let first = SessionToken(using: &dice)
         var old = SessionRegister<String>()
-        guard case .reserved(let lease) = old.reserve(for: owner.identity, from: address("192.0.2.1")) else {
+        guard case .reserved(let lease) = old.reserve(for: owner.owner, from: address("192.0.2.1"), at: start.monotonic)
+        else {
             Issue.record("no lease")
             return
         }

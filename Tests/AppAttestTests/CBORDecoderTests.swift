@@ -1,4 +1,5 @@
 import AppAttest
+import CBOR
 import DeviceSimulation
 import Testing
 

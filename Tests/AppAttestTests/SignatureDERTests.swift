@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import StrictDER
 import Testing
 
 @testable import AppAttest

@@ -3,32 +3,7 @@ import DeviceSimulation
 import Foundation
 import Testing
 
-// docs/LIBRARY.md contains this type unchanged; a test of the documentation compares the two.
-
-struct ProtectedService {
-    let tokens: AccessTokenVerifier
-    let proofs = DPoPVerifier()
-    let replays = MemoryReplayStore()
-
-    /// - Parameter keys: the body of `/.well-known/jwks.json`.
-    init?(keys: [UInt8], issuer: String, audience: String) {
-        guard let keys = JWKSet(json: keys) else { return nil }
-        tokens = AccessTokenVerifier(issuer: issuer, audience: audience, keys: keys, clockTolerance: 60)
-    }
-
-    /// - Parameters:
-    ///   - url: as the client sees it.
-    ///   - authorization: the values of all `Authorization` fields.
-    ///   - dpop: the values of all `DPoP` fields.
-    /// - Returns: nil without a token. Every other fault is thrown.
-    func sender(method: String, url: String, authorization: [String], dpop: [String]) throws -> AccessTokenClaims? {
-        guard let presented = try PresentedToken.read(authorization: authorization) else { return nil }
-        let token = try tokens.verify(presented, at: Date())
-        let request = ProofRequest(proofs: dpop, method: method, url: url, token: BoundToken(token))
-        _ = try proofs.verify(request, at: Date(), spending: replays)
-        return token.claims
-    }
-}
+@testable import LibraryExample
 
 @Suite struct GuideExampleTests {
     @Test func `the guide's service accepts a request with a token and a proof, and accepts it once`() throws {
@@ -54,5 +29,47 @@ struct ProtectedService {
             try service.sender(method: "GET", url: url, authorization: ["DPoP \(token)"], dpop: [])
         }
         #expect(try service.sender(method: "GET", url: url, authorization: [], dpop: []) == nil)
+    }
+
+    /// Like a database.
+    private actor Table: SharedTable {
+        private var keys: Set<String> = []
+        private(set) var longest: Int64 = 0
+        private let isReachable: Bool
+
+        init(isReachable: Bool = true) { self.isReachable = isReachable }
+
+        func insert(_ key: String, seconds: Int64) throws -> Bool {
+            guard isReachable else { throw CancellationError() }
+            longest = max(longest, seconds)
+            return keys.insert(key).inserted
+        }
+    }
+
+    @Test func `the guide's shared store accepts a proof once, and knows what it doesn't know`() async throws {
+        let (time, url) = (Date(timeIntervalSince1970: 1_760_000_000), "https://api.example/hello")
+        func request(_ id: String) throws -> ProofRequest {
+            let proof = SimulatedProof(method: "GET", url: url, time: time, id: id)
+            return ProofRequest(proofs: [try SimulatedProofKey().sign(proof)], method: "GET", url: url)
+        }
+        let table = Table()
+        let shared = SharedReplays(table: table, life: ReplayLife(began: time - 3_600))
+        let first = try request("1")
+        #expect(try await DPoPVerifier().verify(first, at: time, spending: shared).method == "GET")
+        await #expect(throws: ProofRefusal.replayed) {
+            try await DPoPVerifier().verify(first, at: time, spending: shared)
+        }
+        #expect(await table.longest >= 35)
+        let (second, third) = (try request("2"), try request("3"))
+        let begun = SharedReplays(table: Table(), life: ReplayLife(began: time))
+        await #expect(throws: ProofRefusal.perhapsInEarlierLife) {
+            try await DPoPVerifier().verify(second, at: time, spending: begun)
+        }
+        let cut = SharedReplays(table: Table(isReachable: false), life: ReplayLife(began: nil))
+        await #expect(throws: ProofRefusal.storeUnavailable) {
+            try await DPoPVerifier().verify(third, at: time, spending: cut)
+        }
+        let late = try DPoPVerifier().check(request("4"), at: time)
+        await #expect(throws: ProofRefusal.undecidable) { try await late.spend(in: shared, at: time + 31) }
     }
 }

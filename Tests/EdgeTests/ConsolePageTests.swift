@@ -56,6 +56,32 @@ extension EdgeTests {
             try await Edge.expectEcho(again)
         }
 
+        @Test func `development tokens are listed, and one is revoked`() async throws {
+            let apple = try SimulatedApple()
+            let edge = try await Edge.start {
+                $0.appAttest(apple).setting("ADMIN_BIND", "127.0.0.1:0").setting("ADMIN_CONSOLE", "on")
+                    .setting("ALLOW_DEV_TOKENS", "true").setting("PUBLIC_ORIGIN", "http://localhost")
+            }
+            let issued = try await edge.gateway.issueDevelopmentToken("--route", "live")
+            _ = try await edge.gateway.issueDevelopmentToken()
+            let page = try await Chromium.start().page()
+            try await page.resize(width: 1280, height: 1000)
+            try await page.open("http://127.0.0.1:\(edge.gateway.internalPort())/console")
+            try await page.wait(until: "\(rows("tokens")).length === 2")
+            let row = try await page.text("\(rows("tokens"))[0].textContent")
+            for word in [issued.id, "edge tests", "valid", "0/10", "live", "never"] {
+                #expect(row.contains(word), "\(row)")
+            }
+            try await page.press("button[aria-label=\"Revoke token \(issued.id)\"]", confirming: "yes")
+            try await page.wait(until: "\(Self.status) === 'Token revoked'")
+            try await page.wait(until: "\(rows("tokens"))[0].textContent.includes('revoked')")
+            try await page.wait(until: "document.querySelectorAll('#tokens button').length === 1")
+            #expect(try await edge.gateway.developmentTokens("list").outputLines[0].contains("revoked"))
+            try await page.resize(width: 360, height: 740)
+            #expect(try await page.number(Self.overflow) <= 0)
+            #expect(page.complaints == [])
+        }
+
         @Test func `everything has a name, and the keyboard reaches it`() async throws {
             let edge = try await Edge.start { $0.setting("ADMIN_BIND", "127.0.0.1:0").setting("ADMIN_CONSOLE", "on") }
             let socket = try await edge.gateway.open(Handshake())

@@ -101,6 +101,51 @@ extension EdgeTests {
             #expect(try await post(edge, "/console/api/devices/revoke?key=x", token: token).status == 400)
         }
 
+        /// The same words as the command's.
+        @Test func `development tokens are listed as by the command, and revoked`() async throws {
+            let apple = try SimulatedApple()
+            let edge = try await Edge.start {
+                $0.appAttest(apple).setting("ADMIN_BIND", "127.0.0.1:0").setting("ADMIN_CONSOLE", "on")
+                    .setting("ALLOW_DEV_TOKENS", "true").setting("PUBLIC_ORIGIN", "http://localhost")
+            }
+            let path = "/console/api/dev-tokens"
+            #expect(try items(try await get(edge, path), "tokens").isEmpty)
+            let limited = try await edge.gateway.issueDevelopmentToken("--route", "live", "--devices", "3")
+            let other = try await edge.gateway.issueDevelopmentToken()
+            let client = try TokenClient.simulator(at: edge.gateway)
+            _ = try await client.token(for: limited.token)
+            let listed = try items(try await get(edge, path), "tokens")
+            #expect(listed.map { $0["id"] as? String } == [limited.id, other.id])
+            let command = try await edge.gateway.developmentTokens("list").outputLines
+            for (token, line) in zip(listed, command) {
+                for name in ["id", "state", "name", "expires", "lastUsed"] where token[name] != nil {
+                    #expect(line.contains(try #require(token[name] as? String)), "\(name): \(line)")
+                }
+                let devices = "devices \(token["devices"] as? Int ?? -1)/\(token["maximumDevices"] as? Int ?? -1)"
+                #expect(line.contains(devices), "\(line)")
+            }
+            #expect(listed[0]["routes"] as? [String] == ["live"] && listed[0]["devices"] as? Int == 1)
+            #expect(listed[1]["routes"] == nil && listed[1]["lastUsed"] == nil)
+            #expect(try items(try await get(edge, path + "?limit=1"), "tokens").count == 1)
+            let next = try await get(edge, path + "?limit=1&after=\(limited.id)")
+            #expect(try items(next, "tokens").first?["id"] as? String == other.id && next.field("next") == nil)
+            #expect(try await get(edge, path + "?limit=100").status == 200)
+            for wrong in ["?after=x", "?limit=101", "?limit=0"] {
+                #expect(try await get(edge, path + wrong).status == 400, "\(wrong)")
+            }
+
+            let (token, revoke) = (try await token(edge), path + "/revoke?id=\(limited.id)")
+            #expect(try await post(edge, revoke, token: nil).status == 403)
+            #expect(try await get(edge, revoke).status == 405)
+            #expect(try await post(edge, revoke, token: token).status == 200)
+            expectRefusal(try await client.requestToken(for: limited.token), 401, "invalid_token")
+            let revoked = try items(try await get(edge, path), "tokens").first
+            #expect(revoked?["state"] as? String == "revoked" && revoked?["revoked"] is String)
+            _ = try await edge.gateway.auditLine("operation", "development_token_revoked", limited.id, "in the console")
+            #expect(try await post(edge, path + "/revoke?id=0123456789abcdef", token: token).status == 404)
+            #expect(try await post(edge, path + "/revoke?id=x", token: token).status == 400)
+        }
+
         @Test func `an action that isn't the page's is refused and does nothing`() async throws {
             let apple = try SimulatedApple()
             let edge = try await start(apple)

@@ -96,14 +96,11 @@ extension EdgeTests {
         }
 
         @Test func `wrong arguments are reported`() async throws {
-            let directory = try TemporaryDirectory()
-            let path = directory.file("keys.sqlite")
+            let edge = try await start()
+            let path = edge.gateway.storePath
             func run(_ arguments: String...) async throws -> ChildOutput {
                 try await GatewayProcess.run(["dev-tokens"] + arguments + ["--store", path])
             }
-            let list = try await run("list")
-            #expect(list.ending == .exited(0) && list.errorText.contains("no database at \(path)"), "\(list)")
-            #expect(try await run("revoke", "0123456789abcdef").ending == .exited(1))
             for wrong in [
                 ["--name", ""], ["--name", "a\u{7}"], ["--name", "n", "--days", "0"], ["--name", "n", "--days", "366"],
                 ["--name", "n", "--devices", "0"], ["--name", "n", "--devices", "1001"],
@@ -112,12 +109,24 @@ extension EdgeTests {
             ] {
                 let output = try await GatewayProcess.run(["dev-tokens", "issue"] + wrong + ["--store", path])
                 #expect(output.ending == .exited(1) && output.outputText.isEmpty, "\(wrong): \(output)")
+                #expect(!output.errorText.contains("key store"), "\(wrong): \(output)")
             }
             let issued = try await run("issue", "--name", "n", "--days", "365", "--devices", "1000")
             #expect(issued.ending == .exited(0) && issued.outputLines.first?.hasPrefix("pcdev_") == true, "\(issued)")
             #expect(try await run("revoke", "0123456789abcdef").errorText.contains("no such development token"))
             #expect(try await run("revoke", "nonsense").errorText.contains("16 hexadecimal digits"))
-            withExtendedLifetime(directory) {}
+        }
+
+        /// One that the command made would be one that no gateway reads.
+        @Test func `before the gateway's first start there is no store, and none is made`() async throws {
+            let directory = try TemporaryDirectory()
+            let path = directory.file("keys.sqlite")
+            for (words, code) in [(["list"], 0), (["issue", "--name", "n"], 1), (["revoke", "0123456789abcdef"], 1)] {
+                let ran = try await GatewayProcess.run(["dev-tokens"] + words + ["--store", path])
+                #expect(ran.ending == .exited(Int32(code)) && ran.outputText.isEmpty, "\(words): \(ran)")
+                #expect(ran.errorText.contains("no database at \(path)"), "\(words): \(ran)")
+                #expect(!FileManager.default.fileExists(atPath: path))
+            }
         }
 
         private func start(_ change: (GatewaySettings) -> GatewaySettings = { $0 }) async throws -> Edge {

@@ -2,7 +2,7 @@ import EdgeTestKit
 import Testing
 
 /// Everything that drives the real binary. Each test starts processes, so only a few suites run at once.
-@Suite(.lanes, .timeLimit(.minutes(5)))
+@Suite(.lanes, .timeLimit(.minutes(15)))
 enum EdgeTests {}
 
 /// A gateway and the target behind it.

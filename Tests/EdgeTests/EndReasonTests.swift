@@ -34,6 +34,10 @@ extension EdgeTests {
             try await target.send([255, 250, 86, 255, 240] + Array("this is no zlib stream".utf8))
             #expect(try await socket.closedByServer().reason == "target sent a broken stream")
             try await expectEnd("target_broken_stream", at: edge.gateway)
+            for line in [
+                try await edge.gateway.errorLine("session ended"),
+                try await edge.gateway.auditLine("\"target_broken_stream\""),
+            ] { #expect(line.contains("mccp=off") && line.contains("MUD_MCCP=off"), "\(line)") }
         }
 
         @Test func `an unreachable target and a failed TLS handshake are logged with different reasons`() async throws {

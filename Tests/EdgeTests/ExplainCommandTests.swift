@@ -73,6 +73,23 @@ extension EdgeTests {
             }
         }
 
+        @Test func `a session that a broken stream has ended is explained with the option that avoids it`() async throws
+        {
+            let edge = try await Edge.start(.scripted) { $0.setting("AUDIT_LOG_PATH", path) }
+            let socket = try await edge.gateway.open(Handshake().offering("terminal.mudstandards.org"))
+            let target = try await edge.target.connection()
+            try await target.send([255, 251, 86])
+            _ = try await target.receive(upTo: [255, 253, 86])
+            try await target.send([255, 250, 86, 255, 240] + Array("this is no zlib stream".utf8))
+            _ = try await socket.closedByServer()
+            let line = try await edge.gateway.errorLine("session ended", "target_broken_stream")
+            let id = String(try #require(line.firstMatch(of: /session=(\w+)/), "\(line)").1)
+            let output = try await run(edge, "explain", id)
+            #expect(output.ending == .exited(0) && output.outputText.contains("target_broken_stream"), "\(output)")
+            #expect(output.outputText.contains("mccp=off") && output.outputText.contains("MUD_MCCP=off"), "\(output)")
+            #expect(try await run(edge, "explain", id, "--json").outputText.contains("mccp=off"))
+        }
+
         @Test func `a request that no line names ends with 1, and with what to do`() async throws {
             let edge = try await start()
             _ = try await edge.gateway.refusal(Handshake())

@@ -194,6 +194,21 @@ extension EdgeTests {
             withExtendedLifetime(successor) {}
         }
 
+        /// It is slow to answer the close.
+        @Test func `a client whose session another gateway has doesn't count as a session that stays`() async throws {
+            let pair = try await start()
+            let first = try await pair.gateways[0].open()
+            let session = try await TypedSession.connect(first)
+            let client = try await pair.gateways[1].open()
+            try await client.send(text: session.message(after: 0))
+            _ = try await client.nextTyped("resumed")
+            let successor = try await Successor.start(replacing: pair.gateways[1])
+            #expect(successor.report.contains("0 sessions went to it"), "\(successor.report)")
+            #expect(successor.report.contains("no session stays with the old process"), "\(successor.report)")
+            #expect(try await client.closedByServer().code == 1012)
+            withExtendedLifetime(successor) {}
+        }
+
         /// It has said nothing yet, so it isn't sent away.
         @Test func `a client that asks the old process for a session that has gone is sent away`() async throws {
             let pair = try await start {

@@ -49,6 +49,8 @@ extension EdgeTests {
             expectDone(shown)
             for text in [
                 "session: \(id)", "state: attached", "compression: none", "target: 127.0.0.1:\(edge.target.port)",
+                // A client's frame has six bytes more than its message, the gateway's two. No ping has been sent.
+                "from client: 10 bytes in 16 bytes of frames", "to client: 10 bytes in 12 bytes of frames",
             ] {
                 #expect(shown.outputText.contains(text), "\(shown)")
             }

@@ -26,6 +26,23 @@ extension EdgeTests {
             #expect(try await socket.receiveText(text.utf8.count + 2) == text + "\r\n")
         }
 
+        @Test(arguments: ["MUD_MCCP", "MUD_ROUTES"])
+        func `a game that compresses wrongly is played uncompressed, by the setting or its route's option`(
+            name: String
+        ) async throws {
+            let game = try await TargetServer.start(.scripted)
+            let value = name == "MUD_MCCP" ? "off" : "game=127.0.0.1:\(game.port),mccp=off"
+            let gateway = try await GatewayProcess.start(GatewaySettings(targetPort: game.port).setting(name, value))
+            let path = name == "MUD_MCCP" ? "/" : "/mud/game"
+            let socket = try await gateway.open(Handshake().path(path).offering("terminal.mudstandards.org"))
+            let target = try await game.connection()
+            try await target.send([T.iac, T.will, T.mccp2])
+            #expect(try await target.receive(3) == [T.iac, T.dont, T.mccp2])
+            // A game that doesn't listen either.
+            try await target.send(T.subnegotiation(T.mccp2) + Array("Welcome\r\n".utf8))
+            #expect(try await socket.receiveText(9) == "Welcome\r\n")
+        }
+
         /// The command runs in a folder without `config`.
         @Test func `the default of ATTESTED_KEYS_PATH fails elsewhere with the absolute path and a remedy`()
             async throws

@@ -171,16 +171,27 @@ extension EdgeTests {
 
         // MARK: Keep-alive
 
-        @Test func `an idle target gets NOPs in a telnet session and none in a raw one`() async throws {
+        @Test func `an idle target that negotiates gets NOPs in a telnet session, and no other one does`() async throws
+        {
             let edge = try await start { $0.setting("MUD_KEEPALIVE_SECONDS", 1) }
             let raw = try await edge.gateway.open(Handshake().offering("telnet"))
             let rawTarget = try await edge.target.connection(0)
             let terminal = try await edge.gateway.open(Handshake().offering("terminal.mudstandards.org"))
             let target = try await edge.target.connection(1)
+            let other = try await edge.gateway.open(Handshake().offering("terminal.mudstandards.org"))
+            let plain = try await edge.target.connection(2)
+            try await target.send([T.iac, T.will, T.echo])
+            _ = try await target.receive(upTo: [T.iac, T.do, T.echo])
             for _ in 0..<2 { #expect(try await target.receive(2) == [T.iac, T.noOperation]) }
             try await terminal.close()
-            try await raw.send(text: "look")
-            #expect(try await rawTarget.receiveText(4) == "look")
+            for (socket, silent) in [(raw, rawTarget), (other, plain)] {
+                try await socket.send(text: "look")
+                #expect(try await silent.receiveText(4) == "look")
+            }
+            // One that begins to negotiate late, without any input.
+            try await plain.send([T.iac, T.will, T.echo])
+            _ = try await plain.receive(upTo: [T.iac, T.do, T.echo])
+            #expect(try await plain.receive(2) == [T.iac, T.noOperation])
         }
 
         // MARK: Proxies in front

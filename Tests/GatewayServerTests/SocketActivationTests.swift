@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import Testing
 
 @testable import GatewayServer
@@ -62,7 +62,7 @@ import Testing
 
     @Test(arguments: [nil, "edge:admin", "portcullis.socket:portcullis-admin.socket"])
     func `the edge and the internal listener are known by name or by order`(names: String?) throws {
-        let path = "/tmp/portcullis-activation-\(getpid()).sock"
+        let path = NSTemporaryDirectory() + "portcullis-activation-\(getpid()).sock"
         let sockets = try Sockets([{ try listening() }, { try unix(path) }], files: [path])
         let found = try activated(sockets.count, names: names)
         #expect(found.edge.count == 1 && found.edge[0].name.hasPrefix("127.0.0.1:"))
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func `clients aren't served on a Unix socket, nor proxies beyond this machine`() throws {
-        let path = "/tmp/portcullis-activation-\(getpid())-2.sock"
+        let path = NSTemporaryDirectory() + "portcullis-activation-\(getpid())-2.sock"
         let local = try Sockets([{ try unix(path) }], files: [path])
         #expect(reason(local.count, names: "edge").contains("must be TCP"))
         withExtendedLifetime(local) {}

@@ -154,22 +154,16 @@ struct DocumentationTests {
             text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
         }
         let blocks = try Documentation.codeBlocks("swift", in: Repository.text("README.md"))
-        let compiled = lines(try Repository.text("Tests/AppAttestTests/ReadmeExampleTests.swift"))
+        let example = "Tests/Examples/GuardedService/Sources/GuardedService/AttestedDevices.swift"
+        let compiled = lines(try Repository.text(example))
         let shown = try #require(blocks.first { $0.contains("AttestationVerifier") })
         #expect(lines(shown).filter { !compiled.contains($0) } == [])
     }
 
-    @Test func `the library page's example is compiled and run by a test`() throws {
-        let shown = try #require(Documentation.codeBlocks("swift", in: Repository.text("docs/LIBRARY.md")).first)
-        let type = try #require(shown.firstRange(of: "struct "))
-        let compiled = try Repository.text("Tests/AppAttestTests/ReadmeExampleTests.swift")
-        #expect(compiled.contains(shown[type.lowerBound...]))
-    }
-
-    @Test func `the example of the library DPoP is compiled and run by a test`() throws {
-        let compiled = try Repository.text("Tests/DPoPTests/GuideExampleTests.swift")
+    @Test func `the example of the library WebAuthn is compiled and run by a test`() throws {
+        let compiled = try Repository.text("Tests/WebAuthnTests/GuideExampleTests.swift")
         let blocks = try Documentation.codeBlocks("swift", in: Repository.text("docs/LIBRARY.md"))
-        let shown = try #require(blocks.first { $0.contains("DPoPVerifier") })
+        let shown = try #require(blocks.first { $0.contains("RegistrationVerifier") })
         let type = try #require(shown.range(of: "struct "))
         #expect(compiled.contains(shown[type.lowerBound...].trimmingCharacters(in: .whitespacesAndNewlines)))
     }

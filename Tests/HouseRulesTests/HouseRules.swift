@@ -36,7 +36,7 @@ enum HouseRules {
     }
 
     /// The library products.
-    static let libraries: Set = ["AppAttest", "DPoP", "PortcullisClient", "PortcullisClientNIO"]
+    static let libraries: Set = ["AppAttest", "DPoP", "PortcullisClient", "PortcullisClientNIO", "RequestErrors", "WebAuthn"]
 
     /// Declarations used by our other targets are `package`; only the library products are public.
     static func publicOutsideLibraries(_ file: SourceFile) -> [String] {

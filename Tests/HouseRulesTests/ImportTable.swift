@@ -22,16 +22,36 @@ enum ImportTable {
             target: "StateCoding", isPure: true, ours: ["WireText"], others: [],
             reason: "Values to bytes and back, for the hand-over to another process; WireText judges UTF-8."),
         ImportRow(
-            target: "AppAttest", isPure: true, ours: [],
-            others: ["Crypto", "X509", "SwiftASN1", "FoundationEssentials"],
-            reason:
-                "A library of its own for any Swift server, so nothing of ours; Date comes from FoundationEssentials."),
+            target: "RequestErrors", isPure: true, ours: [], others: [],
+            reason: "What the errors of the libraries have in common: a part of both, so it needs nothing."),
         ImportRow(
-            target: "DPoP", isPure: true, ours: ["WireText"],
+            target: "CBOR", isPure: true, ours: [], others: [],
+            reason: "Below the libraries that read what authenticators write: the standard library is enough."),
+        ImportRow(
+            target: "StrictJSON", isPure: true, ours: [], others: [],
+            reason: "Below the libraries that read signed JSON: the standard library is enough."),
+        ImportRow(
+            target: "StrictDER", isPure: true, ours: [], others: ["X509", "SwiftASN1"],
+            reason: "Reads certificates more strictly than X509 does, with its parser."),
+        ImportRow(
+            target: "AppAttest", isPure: true, ours: ["CBOR", "RequestErrors", "StrictDER"],
+            others: ["Crypto", "X509", "SwiftASN1", "FoundationEssentials"],
+            reason: """
+                A library of its own for any Swift server, so of ours only the readers of CBOR and DER, and what its errors conform to; Date comes from FoundationEssentials.
+                """),
+        ImportRow(
+            target: "DPoP", isPure: true, ours: ["RequestErrors", "StrictJSON", "WireText"],
             others: ["Crypto", "FoundationEssentials", "Synchronization"],
             reason: """
-                A library of its own for any Swift server, so of ours only base64url and JSON texts; Date comes from FoundationEssentials, and the replay store is \
+                A library of its own for any Swift server, so of ours only base64url, JSON texts, and what its errors conform to; Date comes from FoundationEssentials, and the replay store is \
                 called from several threads, so it has a Mutex.
+                """),
+        ImportRow(
+            target: "WebAuthn", isPure: true, ours: ["CBOR", "StrictDER", "StrictJSON"],
+            others: ["Crypto", "CryptoExtras", "X509", "SwiftASN1", "FoundationEssentials"],
+            reason: """
+                A library of its own for any Swift server, so of ours only the readers of CBOR, DER and JSON; CryptoExtras has RSA, which swift-certificates \
+                uses too. It has no Mutex, which systems before iOS 18 and macOS 15 lack.
                 """),
         ImportRow(
             target: "Telnet", isPure: true, ours: ["WireText"], others: [],
@@ -94,7 +114,8 @@ enum ImportTable {
             others: ["Crypto", "FoundationEssentials"],
             reason: "The schema and its statements, without C; Crypto seals the secrets in the store."),
         ImportRow(
-            target: "Admission", isPure: true, ours: ["WireText", "AppAttest", "DPoP", "KeyStore", "StateCoding"],
+            target: "Admission", isPure: true,
+            ours: ["WireText", "AppAttest", "DPoP", "RequestErrors", "KeyStore", "StateCoding", "StrictJSON"],
             others: ["Crypto", "X509", "DequeModule", "FoundationEssentials", "Synchronization"],
             reason:
                 "Decides by calling the verifiers and the registry; spent challenges and limits are shared by the reactors."
@@ -108,10 +129,11 @@ enum ImportTable {
                 "Names and exporters that every room may use, so it knows none above it; WireText writes JSON, Glibc the audit log."
         ),
         ImportRow(
-            target: "AuditTrail", isPure: true, ours: ["Admission", "DPoP", "Observability", "WireText"], others: [],
+            target: "AuditTrail", isPure: true,
+            ours: ["Admission", "DPoP", "Observability", "StrictJSON", "WireText"], others: [],
             reason: """
                 Reads what Observability writes, so it takes the names and the escaping from there, the order of the checks from Admission, and \
-                the strict reader of JSON from DPoP. Files are read by GatewayServer.
+                the limits of JSON from DPoP. Files are read by GatewayServer.
                 """),
         ImportRow(
             target: "Reactors", isPure: false,
@@ -129,7 +151,7 @@ enum ImportTable {
             ours: [
                 "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
                 "Admission", "HTTPWire", "ForwardingWire", "Reactors", "Observability", "PrometheusText", "StateCoding",
-                "WireText",
+                "StrictJSON", "WireText",
             ],
             others: ["Logging", "DequeModule", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"],
             reason: "Drives the cores on the reactors' connections: no C of any kind, so no Glibc either."),
@@ -157,7 +179,7 @@ enum ImportTable {
                 "Dispatch", "Glibc", "Synchronization", "Foundation", "FoundationEssentials",
             ],
             reason: """
-                The composition root knows every room; X509 is for the name in the server's certificate, Compression for rotated audit logs.
+                The composition root knows every room; X509 is for the key in the server's certificate, Compression for rotated audit logs.
                 """
         ),
         ImportRow(
@@ -181,9 +203,9 @@ enum ImportTable {
             ],
             reason: "The transport of PortcullisClient on SwiftNIO, for systems without Apple's URLSession."),
         ImportRow(
-            target: "DeviceSimulation", isPure: true, ours: ["AppAttest"],
-            others: ["Crypto", "X509", "SwiftASN1", "FoundationEssentials"],
-            reason: "The same tools as the verifier that it deceives."),
+            target: "DeviceSimulation", isPure: true, ours: ["AppAttest", "StrictDER"],
+            others: ["Crypto", "CryptoExtras", "X509", "SwiftASN1", "FoundationEssentials"],
+            reason: "The same tools as the verifiers that it deceives."),
         ImportRow(
             target: "portcullis-sim", isPure: false,
             ours: ["DeviceSimulation", "AppAttest", "Reactors", "RelayCore", "Telnet", "WireText"],

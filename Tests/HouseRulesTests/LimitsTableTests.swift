@@ -25,14 +25,14 @@ struct LimitsTableTests {
             let value = try #require(known[name], "\(name)")
             #expect(row[2] == (value == "0" ? "from the file limit" : value), "\(name)")
         }
-        #expect(costs.count == 13 && session.count > 10)
+        #expect(costs.count == 16 && session.count > 10)
     }
 
     @Test func `has the values of the fixed limits`() throws {
         for row in reactor + (costs + session).filter({ $0[1].contains(".") }) {
             #expect(Int(row[2]) == (try constant(row[1])), "\(row[1])")
         }
-        #expect(reactor.count == 90)
+        #expect(reactor.count == 114)
     }
 
     @Test func `covers everything that a reactor keeps`() throws {

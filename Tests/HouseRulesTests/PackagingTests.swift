@@ -56,11 +56,70 @@ struct PackagingTests {
         #expect(unit.contains("\nRuntimeDirectoryPreserve=yes\n"))
     }
 
+    /// The files of a folder that `scripts/package` copies to a place.
+    private func copied(from folder: String, to place: String) throws -> Set<String> {
+        let line = try #require(
+            try Repository.text("scripts/package").split(separator: "\n").first {
+                $0.hasPrefix("cp ") && $0.hasSuffix(" \"$tree/files/\(place)/\"")
+            })
+        let endings = line.split(separator: " ").filter { $0.hasPrefix("\(folder)/*") }.map {
+            $0.dropFirst(folder.count + 2)
+        }
+        let path = Repository.root.appendingPathComponent(folder).path
+        let files = try FileManager.default.contentsOfDirectory(atPath: path)
+        return Set(files.filter { file in endings.contains { file.hasSuffix($0) } })
+    }
+
+    /// Somebody who has the package alone finds what a message tells him to read.
+    @Test func `has every document and every example that a message names`() throws {
+        let (documents, examples) = (
+            try copied(from: "docs", to: "docs"), try copied(from: "config", to: "examples")
+        )
+        let texts = Repository.sources.flatMap { source in
+            source.text.split(separator: "\n").filter { !$0.trimmingPrefix(while: \.isWhitespace).hasPrefix("//") }
+        }.joined(separator: "\n")
+        let named = Set(texts.matches(of: /docs\/([A-Z-]+\.md)/).map { String($0.1) })
+        #expect(named.count >= 5 && named.subtracting(documents).isEmpty, "\(named.subtracting(documents))")
+        let files = Set(texts.matches(of: /config\/([a-z-]+\.(?:sql|yml|env\.example))\b/).map { String($0.1) })
+        #expect(files.contains("postgresql-roles.sql") && files.subtracting(examples).isEmpty)
+        for file in ["haproxy.cfg.example", "nginx.conf.example", "Caddyfile.example"] {
+            #expect(examples.contains(file))
+        }
+    }
+
+    @Test func `says in the manual page with what the program ends, and what signals it takes`() throws {
+        let page = try Repository.text("config/debian/portcullis.1")
+        let status = try #require(page.split(separator: ".SH EXIT STATUS\n").last?.split(separator: ".SH ").first)
+        let listed = Set(status.matches(of: /(?m)^\.B (\d+)$/).map { String($0.1) })
+        let program = Repository.sources.filter { $0.path.hasPrefix("Sources/portcullis/") }.map(\.text).joined()
+        let used = program.matches(of: /(?:[Ee]xit(?:Code)?\(|let attention: Int32 = )(\d+)/).map { String($0.1) }
+        #expect(Set(used).union(["0", "1"]) == listed && listed.count >= 5, "\(used), \(listed)")
+        let service = try Repository.text("Sources/GatewayServer/GatewayService.swift")
+        for signal in ["sighup", "sigusr2", "sigterm", "sigint"] {
+            #expect(service.contains(".\(signal)") && page.contains(signal.uppercased()), "\(signal)")
+        }
+        for word in ["\\-\\-socket", "\\-\\-env\\-file", "PORTCULLIS_ENV_FILE"] {
+            #expect(page.contains(word), "\(word)")
+        }
+    }
+
+    @Test func `has completions and a manual page for each program`() throws {
+        let script = try Repository.text("scripts/package")
+        #expect(script.contains("for shell in bash zsh fish;"))
+        let control = try Repository.text("config/debian/control")
+        for program in ["portcullis", "portcullis-sim"] {
+            #expect(control.contains("\nPackage: \(program)\n"))
+            #expect(rules.contains(" debian/\(program)/usr/bin/\(program)\n"))
+            #expect(try Repository.text("config/debian/\(program).1").contains("\n@COMMANDS@\n"))
+        }
+        for place in ["bash-completion/completions", "zsh/vendor-completions", "fish/vendor_completions.d"] {
+            #expect(rules.contains("$$share/\(place)/"))
+        }
+    }
+
     /// The package installs these into the folder from which the guide copies them.
     @Test func `has the examples that the guide copies`() throws {
-        let script = try Repository.text("scripts/package")
-        let list = try #require(script.firstMatch(of: /\ncp config\/\{(.+)\} "\$tree\/files\/examples\/"\n/)?.1)
-        let packaged = Set(list.split(separator: ",").map(String.init))
+        let packaged = try copied(from: "config", to: "examples")
         let guide = try Repository.text("docs/OPERATIONS.md") + Repository.text("config/debian/settings")
         let path = /\/usr\/share\/doc\/portcullis\/examples\/([A-Za-z.-]+[a-z])/
         let named = guide.matches(of: path).map { String($0.1) }

@@ -37,6 +37,15 @@ struct RepositoryTests {
         #expect(!lines.isEmpty && lines.allSatisfy { $0.contains("(is") || $0.contains(ofTheFuzzer) })
     }
 
+    /// Other flags would build everything again, each time that somebody goes from one to the other.
+    @Test func `builds and tests with the same flags by hand as by its script`() throws {
+        let script = try Repository.text("scripts/test")
+        let flags = try #require(script.firstMatch(of: /\nswift build --build-tests (.+)\n/)?.1)
+        #expect(script.contains("swift test --skip-build \(flags) "))
+        let commands = try Repository.text("CONTRIBUTING.md").matches(of: /swift (?:build|test) [^\n`#]*/).map(\.0)
+        #expect(commands.count >= 2 && commands.allSatisfy { $0.contains(flags) }, "\(commands)")
+    }
+
     @Test func `tracks no private key`() {
         let key = "-----BEGIN EC PRIVATE " + "KEY-----\n" + String(repeating: "A", count: 64) + "\n"
         #expect(HouseRules.holdsPrivateKey("let a = \"\"\"\n    " + key))

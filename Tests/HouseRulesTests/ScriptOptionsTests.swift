@@ -7,7 +7,7 @@ struct ScriptOptionsTests {
     static let scripts = [
         "run", "test", "make-dev-certs", "fuzz-edge", "try-with-mud", "try-with-evennia", "try-with-autobahn", "soak",
         "attack", "bench", "bench-fleet", "fleet", "fuzz", "bench-micro", "try-clients", "test-on", "try-with-nginx",
-        "try-client", "check-app-attest", "try-copyover", "package", "try-package", "try-container",
+        "try-copyover", "package", "try-package", "try-container", "try-client", "check-app-attest", "try-libraries", "try-fleet",
     ]
 
     @Test func `are tested for every script`() throws {
@@ -40,9 +40,12 @@ struct ScriptOptionsTests {
     }
 
     @Test(arguments: [
-        ("test", "--filter"), ("test-on", "--suite"), ("package", "--revision"), ("make-dev-certs", "--out"),
+        ("test", "--filter"), ("test-on", "--suite"), ("package", "--revision"), ("package", "--suite"),
+        ("package", "--suffix"), ("package", "--jobs"),
+        ("try-package", "--suite"), ("make-dev-certs", "--out"),
         ("attack", "--only"),
         ("bench", "--only"), ("bench", "--out"), ("fuzz", "--only"), ("bench-micro", "--filter"),
+        ("try-with-nginx", "--proxy"),
     ])
     func `an option without its value is refused in the same way`(script: String, option: String) throws {
         let refused = try call(script, option, keeping: "2>&1 >/dev/null")

@@ -34,6 +34,7 @@ enum TextComparisonTable {
     private static let byReason: [Reason: [String]] = [
         .ownWords: [
             "Admission/Refusals/LineDigest",
+            "Admission/Tokens/TokenError",
             "KeyStore/Maintenance/StoreSurvey",
             "Reactors/Sockets/TCPError",
             "Relay/AdmissionJournal",
@@ -53,7 +54,6 @@ enum TextComparisonTable {
             "Admission/Registration/RegistrationRequest",
             "Admission/Request/AdmissionRequest",
             "Admission/Tokens/SigningKeyRotation",
-            "Admission/Tokens/TokenError",
             "Admission/Tokens/TokenKeys",
             "Admission/Tokens/VerifiedTokens",
             "AppAttest/Discrepancies",
@@ -64,7 +64,6 @@ enum TextComparisonTable {
             "GatewayServer/AuditLog/AuditFile",
             "GatewayServer/AuditLog/AuditLogFiles",
             "GatewayServer/Control/ControlMessages",
-            "GatewayServer/Control/PageAddress",
             "GatewayServer/Copyover/InheritedSockets",
             "GatewayServer/Copyover/Takeover",
             "GatewayServer/Copyover/UpgradeQueue",

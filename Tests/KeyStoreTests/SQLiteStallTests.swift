@@ -89,7 +89,7 @@ struct SQLiteStallTests {
 }
 
 /// Called by SQLite between the last write and the end of a commit, on the thread that commits.
-private final class CommitStall: TransactionObserver {
+final class CommitStall: TransactionObserver {
     private let gate: Gate
 
     init(_ gate: Gate) {

@@ -60,6 +60,9 @@ struct SQLiteStoreFileTests {
         let path = directory.file("keys.sqlite")
         #expect(isUnusable(path, creating: false, saying: "can't be used"))
         #expect(!FileManager.default.fileExists(atPath: path))
+        try Data().write(to: URL(fileURLWithPath: path))
+        #expect(isUnusable(path, creating: false, saying: "the file is empty"))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)).isEmpty)
         _ = try SQLiteKeyDatabase(path: path)
         #expect(throws: Never.self) { try SQLiteKeyDatabase(path: path, creating: false) }
     }

@@ -170,3 +170,38 @@ private final class Collected<Value: Sendable>: Sendable {
     var values: [Value] { storage.withLock { $0 } }
     func append(_ value: Value) { storage.withLock { $0.append(value) } }
 }
+
+extension KeyMaintenance {
+    /// Of a device without tickets.
+    func finishErasure(of id: KeyID) async throws(KeyRegistryError) -> Erasure {
+        try await finishErasure(of: id, holders: [])
+    }
+}
+
+extension KeptTicket {
+    /// Hash, session and holder are of equal bytes each.
+    static func sample(
+        _ byte: UInt8, session: UInt8 = 1, holder: UInt8 = 1, content: [UInt8] = [9], expires: Int64 = 1_000
+    ) -> KeptTicket {
+        guard
+            let ticket = KeptTicket(
+                hash: [UInt8](repeating: byte, count: hashBytes), session: .sample(session), holder: .sample(holder),
+                content: content, expires: expires)
+        else { preconditionFailure() }
+        return ticket
+    }
+}
+
+extension SessionMark {
+    static func sample(_ byte: UInt8) -> SessionMark {
+        guard let mark = SessionMark(bytes: [UInt8](repeating: byte, count: byteCount)) else { preconditionFailure() }
+        return mark
+    }
+}
+
+extension HolderMark {
+    static func sample(_ byte: UInt8) -> HolderMark {
+        guard let mark = HolderMark(bytes: [UInt8](repeating: byte, count: byteCount)) else { preconditionFailure() }
+        return mark
+    }
+}

@@ -105,7 +105,9 @@ enum Program {
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setsigdefault(&attributes, &all)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-        let environment: [String] = ["PATH=/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL=C"]
+        var environment = ["PATH=/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL=C"]
+        // By which `scripts/test` finds what is left behind.
+        if let folder = ProcessInfo.processInfo.environment["TMPDIR"] { environment.append("TMPDIR=\(folder)") }
         let arguments = words.map { strdup($0) } + [nil]
         let variables = environment.map { strdup($0) } + [nil]
         defer { (arguments + variables).forEach { free($0) } }

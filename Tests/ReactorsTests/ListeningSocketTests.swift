@@ -6,11 +6,13 @@ import WireText
 
 /// Listening sockets are bound exactly to the requested addresses.
 struct ListeningSocketTests {
-    @Test(arguments: [
+    private static let places = [
         ("127.0.0.1", "/proc/net/tcp", "0100007F"), ("0.0.0.0", "/proc/net/tcp", "00000000"),
         ("::1", "/proc/net/tcp6", "00000000000000000000000001000000"),
         ("::", "/proc/net/tcp6", "00000000000000000000000000000000"),
-    ])
+    ]
+
+    @Test(arguments: Loopback.hasIPv6 ? places : Array(places.prefix(2)))
     func `a socket listens on the given address and on no other`(
         host: String, table: String, address: String
     ) throws {
@@ -19,7 +21,7 @@ struct ListeningSocketTests {
         #expect(try Self.address(of: socket.descriptor, in: table) == "\(address):\(Self.hexadecimal(socket.port))")
     }
 
-    @Test(arguments: ["::", "0::0"])
+    @Test(.needsIPv6, arguments: ["::", "0::0"])
     func `a socket on :: takes IPv6 and IPv4, and shows an IPv4 client by its IPv4 address`(host: String) throws {
         let socket = try ListeningSocket(host: host, port: 0)
         for client in ["127.0.0.1", "::1"] {
@@ -34,7 +36,7 @@ struct ListeningSocketTests {
         }
     }
 
-    @Test func `a socket on one IPv6 address takes no IPv4`() throws {
+    @Test(.needsIPv6) func `a socket on one IPv6 address takes no IPv4`() throws {
         var socket = try ListeningSocket(host: "::1", port: 0)
         // Another test may listen on this port over IPv4.
         for _ in 0..<20 where !isFree(socket.port) { socket = try ListeningSocket(host: "::1", port: 0) }
@@ -64,6 +66,7 @@ struct ListeningSocketTests {
             throws: ReactorError.bindFailed(address: "127.0.0.1:\(server.port)", reason: "Address already in use")
         ) { try listen(host: "127.0.0.1", port: server.port) }
         server.close()
+        guard Loopback.hasIPv6 else { return }
         let six = try PlainServer(host: "::1")
         #expect(throws: ReactorError.bindFailed(address: "[::1]:\(six.port)", reason: "Address already in use")) {
             try listen(host: "::1", port: six.port)
@@ -71,7 +74,7 @@ struct ListeningSocketTests {
         six.close()
     }
 
-    @Test(arguments: [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])
+    @Test(arguments: Loopback.addresses.map { ($0, $0.contains(":") ? "[\($0)]" : $0) })
     func `an address of a running gateway is refused although its sockets allow sharing`(
         host: String, name: String
     ) throws {

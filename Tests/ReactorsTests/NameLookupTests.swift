@@ -7,9 +7,9 @@ import Testing
 struct NameLookupTests {
     /// All threads for lookups are taken.
     @Test func `an address and the end of a waiting dial don't wait for a name lookup`() async throws {
-        let servers = try ["127.0.0.1", "::1"].map { try PlainServer(host: $0) }
+        let servers = try Loopback.addresses.map { try PlainServer(host: $0) }
         let pool = await OccupiedThreadPool(by: TestReactor.shared)
-        for (server, host) in zip(servers, ["127.0.0.1", "::1"]) {
+        for (server, host) in zip(servers, Loopback.addresses) {
             for chooser in [HostChooser.operators, .client(["numeric"])] {
                 var (connection, heard) = await dial(server.port, host, for: chooser)
                 #expect(await heard.next() == .connected)

@@ -165,7 +165,7 @@ struct ProxiedConnectionTests {
         await bench.stop()
     }
 
-    @Test func `a proxy on IPv6 is trusted by its own address`() async throws {
+    @Test(.needsIPv6) func `a proxy on IPv6 is trusted by its own address`() async throws {
         var settings = EdgeSettings.plain
         settings.trustsProxy = { $0.address.bytes == [UInt8](repeating: 0, count: 15) + [1] }
         let bench = EdgeBench()

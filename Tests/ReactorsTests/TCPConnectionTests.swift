@@ -7,6 +7,9 @@ import Testing
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct TCPConnectionTests {
     private static let hello = Array("hello".utf8)
+    /// IPPROTO_TCP and TCP_KEEPIDLE, which Glibc's module doesn't have.
+    private static let levelTCP: Int32 = 6
+    private static let keepIdle: Int32 = 4
 
     @Test func `sent bytes arrive, and the reply is read`() async throws {
         let server = try PlainServer()
@@ -20,6 +23,26 @@ struct TCPConnectionTests {
         await connection.finish()
         #expect(await heard.next() == .finished)
         #expect(await heard.next() == .closed(nil))
+        await peer
+        server.close()
+    }
+
+    /// For devices on the way that forget idle connections, whatever the target speaks.
+    @Test func `a connection has TCP keep-alive, which begins after a minute`() async throws {
+        let server = try PlainServer()
+        async let peer = server.serve { _ = $0.readAll() }
+        var (connection, heard) = await WatchedConnection.dial(server.port)
+        #expect(await heard.next() == .connected)
+        let options = await connection.order { connection in
+            [(SOL_SOCKET, SO_KEEPALIVE), (Self.levelTCP, Self.keepIdle)].map { level, name in
+                var (value, length) = (Int32(-1), socklen_t(MemoryLayout<Int32>.size))
+                getsockopt(connection.descriptor, level, name, &value, &length)
+                return value
+            }
+        }
+        #expect(options == [1, 60])
+        await connection.finish()
+        #expect(await heard.next() == .finished)
         await peer
         server.close()
     }

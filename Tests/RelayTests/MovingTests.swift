@@ -118,7 +118,7 @@ struct MovingTests {
         let bench = try Bench { $0.leases.perAddress = 1 }
         let first = try bench.player()
         first.socket.lose()
-        bench.network.settle()
+        bench.network.wait(45 * 60 / 4 * second)
         // The job that tells it is on its way when its client asks for it on the other loop.
         let next = try first.again(on: 1)
         let newcomer = try bench.client(on: 0)

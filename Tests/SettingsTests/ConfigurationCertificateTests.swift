@@ -52,7 +52,20 @@ import X509
     @Test(arguments: [
         (
             "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
-            "names a key with a passphrase"
+            "names an encrypted key, whose passphrase nobody could enter"
+        ),
+        (
+            // As `openssl genrsa -aes256 -traditional` writes it.
+            """
+            -----BEGIN RSA PRIVATE KEY-----
+            Proc-Type: 4,ENCRYPTED
+            DEK-Info: AES-256-CBC,0123456789ABCDEF0123456789ABCDEF
+
+            AAAA
+            -----END RSA PRIVATE KEY-----
+
+            """,
+            "names an encrypted key, whose passphrase nobody could enter"
         ),
         ("-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n", "names a key that can't be read"),
         (
@@ -89,7 +102,7 @@ import X509
             "TLS_KEY_PATH": try bench.file("open.key", server.key, mode: 0o644),
         ])
         #expect(
-            try bench.warnings(settings) == ["TLS_KEY_PATH: all users of this machine can read the key: chmod 600 it."])
+            try bench.warnings(settings) == ["TLS_KEY_PATH: all users of this machine can read the key: chmod o= it."])
     }
 
     @Test(arguments: [(-1.0, "expired at"), (29.0, "expires at")])

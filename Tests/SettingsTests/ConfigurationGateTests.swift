@@ -71,7 +71,7 @@ import Testing
     @Test func `hashes that others can read cause a warning`() throws {
         #expect(
             try bench.warnings(sharing(Self.line, mode: 0o644))
-                == ["SHARED_SECRETS_PATH: all users of this machine can read the secrets' hashes: chmod 600 it."])
+                == ["SHARED_SECRETS_PATH: all users of this machine can read the secrets' hashes: chmod o= it."])
         #expect(try bench.warnings(sharing(Self.line, mode: 0o640)) == [])
     }
 

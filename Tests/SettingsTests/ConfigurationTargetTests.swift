@@ -183,7 +183,7 @@ private final class ListeningSocketFile {
         arguments: [
             (
                 "main=a.example:1,staging=b.example:2",
-                "there is no option staging: there are encoding, tls, proxy, mxp, compression and admit, and routes are separated by ;"
+                "there is no option staging: there are encoding, tls, proxy, mxp, mccp, compression and admit, and routes are separated by ;"
             ),
             (
                 "a=a.example:1,admit=cert,ticket",

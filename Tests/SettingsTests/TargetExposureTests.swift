@@ -110,6 +110,28 @@ import WireText
         #expect(try warnings(target, [socket("0.0.0.0", 4000)]) == [])
     }
 
+    /// It would be connected to itself, or the two couldn't run side by side.
+    @Test(arguments: [
+        ("127.0.0.1:6200", "127.0.0.1", true), ("127.0.0.1:6200", "0.0.0.0", true), ("127.0.0.1:6200", "::", true),
+        ("localhost:6200", "127.0.0.1", true), ("192.0.2.7:6200", "192.0.2.7", true), ("[::1]:6200", "::", true),
+        ("[::1]:6200", "0.0.0.0", false), ("127.0.0.1:6200", "192.0.2.7", false), ("127.0.0.1:4000", "::", false),
+        ("192.0.2.8:6200", "::", false), ("mud.example.org:6200", "::", false),
+    ])
+    func `a target that is the gateway itself is warned of once`(target: String, host: String, isOwn: Bool) throws {
+        let hosts = try SettingGrammar.addresses(host)
+        let machine = MachineSockets(
+            // As it is while the gateway runs.
+            listening: [try socket("0.0.0.0", 6200)], addresses: [try #require(IPAddress(text: "192.0.2.7"))], names: []
+        )
+        let named = TargetExposure.Target(setting: "TN_HOST", endpoint: try TargetEndpoint(target))
+        let found = TargetExposure(machine: machine, own: OwnListener(hosts: hosts, port: 6200))
+            .warnings(of: [named, named]).map(\.description).filter { $0.contains("WS_PORT") }
+        #expect(found.count == (isOwn ? 1 : 0), "\(found)")
+        #expect(found.allSatisfy { $0.hasPrefix("TN_HOST: leads to port 6200 of this machine, which is WS_PORT") })
+        let free = TargetExposure(machine: machine, own: OwnListener(hosts: hosts, port: 0))
+        #expect(!free.warnings(of: [named]).contains { $0.text.contains("WS_PORT") })
+    }
+
     @Test func `a warning names a few of the addresses`() throws {
         let open = try (1...9).map { try socket("10.0.0.\($0)", 4000) }
         #expect(

@@ -65,8 +65,8 @@ package enum CheckOrder {
         [.queue, .rateLimit, .body] + proof + [.deviceKey, .challenge, .replay] + attestation
         + [.claimedApp, .keyRevoked, .auditLog, .keyStored]
     private static let device: [AdmissionCheck] =
-        [.queue, .rateLimit, .body] + proof + [.deviceKey, .blockList] + key + [.claimedApp, .challenge, .replay]
-        + assertion + [.signingKey, .auditLog]
+        [.queue, .rateLimit, .body] + proof + [.deviceKey, .blockList] + key + [.challenge, .replay]
+        + assertion.filter { $0 != .counterStored } + [.claimedApp, .counterStored, .signingKey, .auditLog]
     private static let developer: [AdmissionCheck] =
         [.queue, .rateLimit, .body] + proof + [
             .deviceKey, .developmentToken, .blockList, .replay, .signingKey, .auditLog,

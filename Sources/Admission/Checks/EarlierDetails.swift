@@ -80,6 +80,7 @@ extension AdmissionCheck {
         "outsideItsValidity": .proofValidity, "tokenHashMissing": .ath, "tokenHashMismatch": .ath, "jwk": .proofKey,
         "jwkMissing": .proofKey, "keyMismatch": .tokenKey, "signatureMismatch": .proofSignature, "replayed": .replay,
         "keyLimit": .replay, "storeFull": .replay, "undecidable": .replay, "perhapsInEarlierLife": .replay,
+        "storeUnavailable": .replay,
         "another key than device_key_jwk": .deviceKey, "dpop is another one than the header's": .deviceKey,
     ]
 

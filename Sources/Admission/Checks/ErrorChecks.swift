@@ -51,7 +51,7 @@ extension ProofRefusal {
         case .jwk, .jwkMissing: .proofKey
         case .keyMismatch: .tokenKey
         case .signatureMismatch: .proofSignature
-        case .replayed, .keyLimit, .storeFull, .undecidable, .perhapsInEarlierLife: .replay
+        case .replayed, .keyLimit, .storeFull, .undecidable, .perhapsInEarlierLife, .storeUnavailable: .replay
         }
     }
 }

@@ -25,7 +25,9 @@ package struct Identity: Hashable, Sendable {
     package var isAnonymous: Bool { subject == nil }
 
     /// 32 bytes for every method, for comparing identities in constant time, and for naming clients in a shared store.
-    package var mark: [UInt8] {
-        Array(SHA256.hash(data: Array(method.label.utf8) + [0] + Array((subject ?? "").utf8)))
+    package var mark: [UInt8] { Self.mark(method: method.label, subject: subject) }
+
+    static func mark(method label: String, subject: String?) -> [UInt8] {
+        Array(SHA256.hash(data: Array(label.utf8) + [0] + Array((subject ?? "").utf8)))
     }
 }

@@ -11,18 +11,26 @@ package struct Principal: Sendable {
     private(set) var secret: SharedSecret?
     /// The client resumed its session with the session's token alone.
     package private(set) var isByToken = false
+    /// The operator's ticket has several uses, and so maybe several bearers.
+    let isOfSharedTicket: Bool
 
     init(
         _ identity: Identity, proof: (any AdmissionProof)?, ticketChainEnd: MonotonicTime? = nil,
-        secret: SharedSecret? = nil
+        secret: SharedSecret? = nil, isOfSharedTicket: Bool = false
     ) {
         self.identity = identity
         self.proof = proof
         self.ticketChainEnd = ticketChainEnd
         self.secret = secret
+        self.isOfSharedTicket = isOfSharedTicket
     }
 
     static let anonymous = Principal(.anonymous, proof: nil)
+
+    /// Whose sessions its sessions are.
+    package var owner: SessionOwner {
+        SessionOwner(identity, isShared: isOfSharedTicket || identity.method.holders == .several)
+    }
 
     /// The only routes that the client may use; nil: all that its method may use.
     package var routes: Set<String>? { proof?.routes }
@@ -56,7 +64,8 @@ package struct Principal: Sendable {
     /// The same client without further tickets.
     func endingTickets(at time: MonotonicTime) -> Principal {
         guard isByTicket else { return self }
-        var principal = Principal(identity, proof: proof, ticketChainEnd: time, secret: secret)
+        var principal = Principal(
+            identity, proof: proof, ticketChainEnd: time, secret: secret, isOfSharedTicket: isOfSharedTicket)
         principal.isByToken = isByToken
         return principal
     }

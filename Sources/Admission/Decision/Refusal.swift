@@ -1,3 +1,6 @@
+import DPoP
+import RequestErrors
+
 /// A refusal is a value: the answer for the client, and a detail for the log alone.
 package struct Refusal: Sendable {
     package let answer: RefusalAnswer
@@ -13,13 +16,16 @@ package struct Refusal: Sendable {
     package internal(set) var freshChallenge: String?
     /// What clients of access tokens read; `nil` for all others.
     package internal(set) var token: TokenError?
+    /// The failed check in plain words, as far as the client may know it. It contains no secret and no client input.
+    package internal(set) var reason: String?
     /// The method that the client tried, for the log. The gate sets it.
     package internal(set) var method = MethodName.none
 
     package init(
-        _ answer: RefusalAnswer, detail: String, retryAfter: Int? = nil, allowedMethods: [String] = [],
-        failed: FailedCheck? = nil
+        _ answer: RefusalAnswer, detail: String, reason: String? = nil, retryAfter: Int? = nil,
+        allowedMethods: [String] = [], failed: FailedCheck? = nil
     ) {
+        self.reason = reason
         self.failed = failed ?? FailedCheck(answer.code.usualCheck)
         self.allowedMethods = allowedMethods
         self.answer = answer
@@ -32,6 +38,7 @@ package struct Refusal: Sendable {
         var refusal = Refusal(
             answer, detail: detail, retryAfter: retryAfter, allowedMethods: allowedMethods, failed: FailedCheck(check))
         (refusal.freshChallenge, refusal.token, refusal.method) = (freshChallenge, token, method)
+        refusal.reason = reason
         return refusal
     }
 
@@ -46,6 +53,16 @@ package struct Refusal: Sendable {
     package var code: RefusalCode { answer.code }
     package var message: String { answer.message }
 
+    /// `error_description` (RFC 6749 section 5.2): code, message, reason and request. On a first run an app sees only this text, and passes it on.
+    ///
+    /// - Parameter id: of the request.
+    /// - Returns: nil for a refusal that has only ``message``.
+    package func description(ofRequest id: String) -> String? {
+        guard token != nil || reason != nil else { return nil }
+        let text = "\(code.rawValue): \(message)" + (reason.map { "; \($0)" } ?? "") + " (request \(id))"
+        return ErrorDescription.permitted(text)
+    }
+
     /// A client refused with 401 can retry at once, without another round trip for a challenge.
     package var carriesChallenge: Bool { status == 401 && token == nil }
 
@@ -54,7 +71,9 @@ package struct Refusal: Sendable {
     package var authenticationScheme: String {
         if token != nil {
             // RFC 6750 section 3.1: no error for a request without a token.
-            return "DPoP algs=\"ES256\"" + (answer == .tokenRequired ? "" : ", error=\"\(code.rawValue)\"")
+            var challenge = AuthenticationChallenge.dpop
+            if answer != .tokenRequired { challenge.parameters.append(("error", code.rawValue)) }
+            return challenge.text
         }
         return switch code {
         case .sharedSecretRequired, .invalidSharedSecret: "Bearer"

@@ -12,23 +12,9 @@ struct FleetTickets: Sendable {
 
     let fleet: Fleet
 
-    /// What a ticket stands for.
-    struct Content: Codable, Sendable {
-        let id: TicketID
-        /// `nil`: the operator issued it.
-        let holder: CarriedPrincipal?
-        /// The name of the holder's method in routes.
-        let route: String?
-        /// In the fleet's time, as all times here.
-        let expires: Int64
-        let chainEnd: Int64
-        /// More than one only if a program has kept it that doesn't leave the counting to the store. Then the store has one use, and whoever takes it keeps the rest.
-        var uses = 1
-    }
-
     /// One use, taken out of the store.
     struct Taken: Sendable {
-        let content: Content
+        let content: TicketContent
         fileprivate let ticket: SealedTicket
         fileprivate let remaining: Int
 
@@ -44,11 +30,13 @@ struct FleetTickets: Sendable {
 
     /// - Returns: through `then`; `.full` also for a content that is too long.
     func keep(
-        _ content: Content, uses: Int, as hash: TicketHash, at time: MonotonicTime,
+        _ content: TicketContent, uses: Int, as hash: TicketHash, at time: MonotonicTime,
         then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void
     ) {
         let view = view(at: time)
-        guard let ticket = Self.seal(content, hash, view) else { return then(.success(.full)) }
+        guard let sealed = Self.seal(content, hash, view),
+            let ticket = SealedTicket(hash: hash.carried, sealed: sealed, expires: content.expires)
+        else { return then(.success(.full)) }
         fleet.registry.keep(ticket, uses: uses, in: view.incarnation) { result in
             fleet.learnIfForeign(try? result.get(), at: time) { then(result) }
         }
@@ -80,8 +68,14 @@ struct FleetTickets: Sendable {
         keep(rest, uses: taken.content.uses - 1, as: hash, at: time) { _ in then() }
     }
 
-    /// Puts a use back. Answers when it is there, or can't be.
+    /// Puts a use back. Answers when it is there, or can't be. Of a session's next tickets the others stay away.
     func giveBack(_ taken: Taken, at time: MonotonicTime, then: @escaping @Sendable () -> Void) {
+        if let hash = TicketHash(carried: taken.ticket.hash),
+            let kept = taken.content.kept(as: hash, taken.ticket.sealed)
+        {
+            let kept = kept.shortened(to: taken.ticket.expires)
+            return fleet.registry.keep(kept, in: view(at: time).incarnation) { _ in then() }
+        }
         fleet.registry.giveBack(taken.ticket, in: view(at: time).incarnation) { _ in then() }
     }
 
@@ -90,25 +84,51 @@ struct FleetTickets: Sendable {
 
     // MARK: Encryption
 
-    private static func seal(_ content: Content, _ hash: TicketHash, _ view: FleetIdentity.View) -> SealedTicket? {
+    private static func seal(
+        _ content: TicketContent, _ hash: TicketHash, _ view: FleetIdentity.View
+    ) -> [UInt8]? {
         let (number, key) = view.issuing
         guard let bytes = try? StateEncoder.bytes(of: content),
             let box = try? AES.GCM.seal(bytes, using: key.encryption, authenticating: hash.carried),
             let combined = box.combined
         else { return nil }
         let prefix = stride(from: UInt32(24), through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> $0) }
-        return SealedTicket(hash: hash.carried, sealed: prefix + combined, expires: content.expires)
+        return prefix + combined
     }
 
     /// - Returns: nil for what no gateway of this fleet has written under this hash.
-    private static func open(_ ticket: SealedTicket, _ view: FleetIdentity.View) -> Content? {
+    private static func open(_ ticket: SealedTicket, _ view: FleetIdentity.View) -> TicketContent? {
         let number = ticket.sealed.prefix(numberBytes).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         guard ticket.sealed.count > numberBytes, let key = view.key(of: number),
             let box = try? AES.GCM.SealedBox(combined: ticket.sealed.dropFirst(numberBytes)),
             let bytes = try? AES.GCM.open(box, using: key.encryption, authenticating: ticket.hash),
-            let content = try? StateDecoder.decode(Content.self, from: Array(bytes)), content.uses > 0,
+            let content = try? StateDecoder.decode(TicketContent.self, from: Array(bytes)), content.uses > 0,
             content.expires > view.time
         else { return nil }
         return content
+    }
+}
+
+// MARK: Next tickets
+
+extension FleetTickets: NextTicketKeeper {
+    func time(at moment: Moment) -> Int64 { fleet.identity.time(at: moment.monotonic) }
+
+    func seal(_ content: TicketContent, as hash: TicketHash, at moment: Moment) -> KeptTicket? {
+        Self.seal(content, hash, view(at: moment.monotonic)).flatMap { content.kept(as: hash, $0) }
+    }
+
+    func keep(
+        _ ticket: KeptTicket, at moment: Moment,
+        then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void
+    ) {
+        let time = moment.monotonic
+        fleet.registry.keep(ticket, in: view(at: time).incarnation) { result in
+            fleet.learnIfForeign(try? result.get(), at: time) { then(result) }
+        }
+    }
+
+    func shorten(ofSession session: SessionMark, to time: Int64) {
+        fleet.registry.shortenTickets(ofSession: session, to: time) { _ in }
     }
 }

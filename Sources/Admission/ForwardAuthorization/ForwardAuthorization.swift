@@ -87,12 +87,13 @@ package struct ForwardAuthorization: Sendable {
             // A development token where an attestation is demanded: whatever the client claims to be, this token isn't enough.
             return .token(
                 .invalidToken, detail: "\(identity.method.label) is not admitted here",
+                reason: "tokens of this kind (\(identity.method.label)) are not admitted here",
                 failed: FailedCheck(
                     .route, expected: (methodsFor(question)).joined(separator: " or "), received: name))
         }
         guard let routes = grant?.routes, !(question.route.map(routes.containsBytes) ?? false) else { return nil }
-        return .token(
-            .invalidToken, detail: "the development token is not for this route", failed: FailedCheck(.route))
+        let detail = "the development token is not for this route"
+        return .token(.invalidToken, detail: detail, reason: detail, failed: FailedCheck(.route))
     }
 
     private func methodsFor(_ question: Question) -> [String] {

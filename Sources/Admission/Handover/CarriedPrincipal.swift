@@ -11,6 +11,9 @@ package struct CarriedIdentity: Codable, Hashable, Sendable {
         method = identity.method.label
         subject = identity.subject
     }
+
+    /// The identity's own.
+    var mark: [UInt8] { Identity.mark(method: method, subject: subject) }
 }
 
 /// An admitted client on its way to the process that replaces this one.
@@ -21,6 +24,8 @@ package struct CarriedPrincipal: Codable, Sendable {
     let ticketChainEnd: MonotonicTime?
     let secret: SharedSecret?
     let isByToken: Bool
+    /// Programs of before don't say.
+    var isOfSharedTicket: Bool?
 }
 
 /// Turns clients into what crosses, and back. What crosses was verified by the process that this one replaces, or comes from another gateway
@@ -41,7 +46,8 @@ package struct PrincipalCarrier: Sendable {
         }
         return CarriedPrincipal(
             identity: CarriedIdentity(principal.identity), proof: proof, ticketChainEnd: principal.ticketChainEnd,
-            secret: principal.carriedSecret, isByToken: principal.isByToken)
+            secret: principal.carriedSecret, isByToken: principal.isByToken,
+            isOfSharedTicket: principal.isOfSharedTicket)
     }
 
     package func restore(_ carried: CarriedPrincipal) throws -> Principal {
@@ -52,7 +58,8 @@ package struct PrincipalCarrier: Sendable {
             proof = try Self.proof(type, bytes)
         }
         let principal = Principal(
-            identity, proof: proof, ticketChainEnd: carried.ticketChainEnd, secret: carried.secret)
+            identity, proof: proof, ticketChainEnd: carried.ticketChainEnd, secret: carried.secret,
+            isOfSharedTicket: carried.isOfSharedTicket ?? (identity.method.holders == .visitors))
         return carried.isByToken ? principal.comingBack : principal
     }
 

@@ -8,6 +8,8 @@ package struct CarriedSession: Codable, Sendable {
     let detachedAt: MonotonicTime
     /// The client that may resume with the token alone.
     package let bearer: CarriedPrincipal?
+    /// Several clients may have its owner's identity; programs of before don't say.
+    var isShared: Bool?
 }
 
 /// A valid ticket.
@@ -22,6 +24,8 @@ package struct CarriedTicket: Codable, Sendable {
     let expires: MonotonicTime
     let chainEnd: MonotonicTime
     let uses: Int
+    /// It was issued for several uses; programs of before don't say.
+    var isShared: Bool?
 }
 
 /// The challenges that were used and haven't expired.

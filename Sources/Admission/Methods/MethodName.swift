@@ -1,17 +1,29 @@
 /// The stable names of an admission method. They are compile-time constants, so no client input becomes a metric label.
 package struct MethodName: Hashable, Sendable {
+    /// How many clients present one identity of a method.
+    package enum Holders: Sendable {
+        /// One, for a long time: the identity is its own.
+        case one
+        /// Maybe several, who are strangers to each other.
+        case several
+        /// One gets another identity at each visit, unless the operator gives one to several.
+        case visitors
+    }
+
     /// A class, because each session and each ticket stores a reference to it.
     private final class Names: Sendable {
         let label: String
         let route: String?
         let proxy: String
         let proxyByTicket: String
+        let holders: Holders
 
-        init(label: String, route: String?, proxy: String, proxyByTicket: String) {
+        init(label: String, route: String?, proxy: String, proxyByTicket: String, holders: Holders) {
             self.label = label
             self.route = route
             self.proxy = proxy
             self.proxyByTicket = proxyByTicket
+            self.holders = holders
         }
     }
 
@@ -25,17 +37,19 @@ package struct MethodName: Hashable, Sendable {
     package var proxy: String { names.proxy }
     /// The same, for a client admitted by a ticket.
     package var proxyByTicket: String { names.proxyByTicket }
+    package var holders: Holders { names.holders }
 
     /// - Parameters:
     ///   - proxy: defaults to the label.
     ///   - proxyByTicket: defaults to `proxy` with `_ticket`.
     package init(
-        label: StaticString, route: StaticString?, proxy: StaticString? = nil, proxyByTicket: StaticString? = nil
+        label: StaticString, route: StaticString?, proxy: StaticString? = nil, proxyByTicket: StaticString? = nil,
+        holders: Holders = .one
     ) {
         let proxy = (proxy ?? label).description
         names = Names(
             label: label.description, route: route?.description, proxy: proxy,
-            proxyByTicket: proxyByTicket?.description ?? proxy + "_ticket")
+            proxyByTicket: proxyByTicket?.description ?? proxy + "_ticket", holders: holders)
     }
 
     package static func == (one: MethodName, other: MethodName) -> Bool {

@@ -1,6 +1,7 @@
 package import AppAttest
 import DPoP
 package import KeyStore
+import StrictJSON
 
 /// Registers devices: `POST /attest/register` without the HTTP.
 ///
@@ -50,7 +51,7 @@ package struct Registrar: Sendable {
         case .token: return await registerWithProof(request, body, unless: refuse)
         case .both:
             let detail = "keyId and device_key_jwk exclude each other"
-            return .refused(Refusal(.malformedRequest, detail: detail))
+            return .refused(Refusal(.malformedRequest, detail: detail, reason: detail))
         }
     }
 
@@ -94,7 +95,9 @@ package struct Registrar: Sendable {
             let detail = "spent challenges are at their maximum"
             return .refused(Refusal(.challengesExhausted, detail: detail, retryAfter: seconds))
         case let failure:
-            return .refused(Refusal(.invalidRegistrationNonce, detail: failure.detail, failed: failure.failed))
+            return .refused(
+                Refusal(
+                    .invalidRegistrationNonce, detail: failure.detail, reason: failure.reason, failed: failure.failed))
         }
     }
 
@@ -112,8 +115,17 @@ package struct Registrar: Sendable {
             let failed = FailedCheck(
                 error.check,
                 verifier.discrepancy(error, in: request.attestation, keyID: request.keyID.bytes, at: moment.date))
-            return .refused(Refusal(answer, detail: "attestation: \(error)", failed: failed))
+            let reason = reason(error, in: request.attestation)
+            return .refused(Refusal(answer, detail: "attestation: \(error)", reason: reason, failed: failed))
         }
+    }
+
+    /// For the client.
+    ///
+    /// - Parameter claimed: the app that the request names, if it names one.
+    private func reason(_ error: AttestationError, in attestation: [UInt8], claimed: AppID? = nil) -> String {
+        guard error == .rpIDHashMismatch else { return error.clientDescription }
+        return verifier.mismatchingPart(of: attestation, claimed: claimed).reason("the attestation is")
     }
 
     private func verify(
@@ -190,7 +202,9 @@ extension Registrar {
     ) async throws(RefusedRequest) -> (id: KeyID, attestation: VerifiedAttestation) {
         guard let tokens else {
             throw RefusedRequest(
-                .token(.attestationFailed, detail: "access tokens are not configured", failed: FailedCheck(.body)))
+                .token(
+                    .attestationFailed, detail: "access tokens are not configured",
+                    reason: "access tokens are not configured at this gateway", failed: FailedCheck(.body)))
         }
         guard tokens.origins.areKnown else { throw RefusedRequest(.publicOriginRequired) }
         let (id, app, nonce) = (try body.keyID(), try body.app(), try body.nonce())
@@ -218,12 +232,15 @@ extension Registrar {
             let failed = FailedCheck(
                 error.check,
                 verifier.discrepancy(error, in: attestation, keyID: id.bytes, claimed: app, at: time))
-            throw RefusedRequest(.token(.attestationFailed, detail: "attestation: \(error)", failed: failed))
+            let reason = reason(error, in: attestation, claimed: app)
+            throw RefusedRequest(
+                .token(.attestationFailed, detail: "attestation: \(error)", reason: reason, failed: failed))
         }
         guard verified.app == app else {
             throw RefusedRequest(
                 .token(
                     .attestationFailed, detail: "attestation is for another app",
+                    reason: verified.app.reason(named: app),
                     failed: FailedCheck(
                         .claimedApp, expected: "an attestation for \(app), as the request says",
                         received: "one for \(verified.app)")))

@@ -1,6 +1,7 @@
 package import AppAttest
 import DPoP
 package import KeyStore
+import StrictJSON
 import WireText
 
 /// The dialects of `POST /attest/register`.
@@ -74,7 +75,7 @@ enum UnreadableRegistration: Error, Equatable {
         switch self {
         case .tooLarge: Refusal(.bodyTooLarge, detail: "body is over MAX_BODY_BYTES")
         case .missingField: Refusal(.missingField, detail: "a field is missing or empty")
-        case .malformed(let detail): Refusal(.malformedRequest, detail: detail)
+        case .malformed(let detail): Refusal(.malformedRequest, detail: detail, reason: detail)
         }
     }
 }

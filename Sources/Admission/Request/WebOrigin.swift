@@ -9,6 +9,10 @@ package struct WebOrigin: Hashable, Sendable {
 
     /// As in an `Origin` header.
     package let text: String
+    /// An IPv6 address has its brackets.
+    package let host: String
+    /// That of the scheme, if none is named; nil for a scheme that has none.
+    package let port: UInt16?
 
     package init?(_ origin: String) {
         guard let characters = ASCIIByte.lowercased(origin)?.utf8, characters.count <= Self.maximumByteCount,
@@ -22,8 +26,10 @@ package struct WebOrigin: Hashable, Sendable {
             let (host, port) = Self.hostAndPort(rest.dropFirst(2))
         else { return nil }
         let schemeText = String(Substring(scheme))
-        let isImplied = port == nil || port == Self.impliedPort(of: schemeText)
-        text = schemeText + "://" + host + (isImplied ? "" : ":" + String(port ?? 0))
+        let implied = Self.impliedPort(of: schemeText)
+        self.host = host
+        self.port = port ?? implied
+        text = schemeText + "://" + host + (port == nil || port == implied ? "" : ":" + String(port ?? 0))
     }
 
     /// RFC 3986 section 3.1.

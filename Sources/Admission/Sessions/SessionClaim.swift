@@ -134,7 +134,7 @@ extension SessionRegister {
         let entry = entry(of: credential.id)
         let match = (entry?.session?.tokens ?? .ofNobody).match(SessionToken.digest(of: credential.token), at: time)
         guard match != nil, let entry else { return nil }
-        return FoundSession(owner: entry.owner)
+        return FoundSession(owner: entry.owner.identity)
     }
 
     private func entry(of id: String) -> Entry? {
@@ -156,7 +156,7 @@ extension SessionRegister {
         let lease = isOfLength ? self.lease(of: id) : nil
         let entry = lease.flatMap { entries[$0] }
         let match = (entry?.session?.tokens ?? .ofNobody).match(SessionToken.digest(of: token), at: time)
-        let isOwner = Secret((entry?.owner ?? .anonymous).mark).matches(owner.mark)
+        let isOwner = Secret((entry?.owner.identity ?? .anonymous).mark).matches(owner.mark)
         guard let lease, let session = entry?.session else { return .unknown }
         guard let match, isOwner else { return .invalid }
         guard session.tokensBefore == nil else { return .underway }

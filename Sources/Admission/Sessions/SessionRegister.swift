@@ -14,7 +14,7 @@ package struct SessionRegister<Holder> {
     }
 
     struct Entry {
-        let owner: Identity
+        let owner: SessionOwner
         let address: IPAddress
         /// When the session lost its client; `nil` while it is attached.
         var detachedAt: MonotonicTime?
@@ -68,27 +68,36 @@ package struct SessionRegister<Holder> {
 
     // MARK: Leases
 
-    /// Takes a lease. At the owner's limit, the owner's session that has been detached for longest is evicted: its lease is released and
-    /// its holder is returned. At an address' limit, the same applies to sessions from that address that are the owner's or anonymous. If
-    /// none of them is detached, nothing changes.
-    package mutating func reserve(for owner: Identity, from address: IPAddress) -> SessionReservation<Holder> {
-        let leases = owned[owner, default: []]
+    /// Takes a lease. At the limit of the owner or of the address the detached session of which ``SessionEviction`` says that it goes is
+    /// evicted: its lease is released and its holder is returned. If there is none, nothing changes.
+    ///
+    /// One session at most is evicted. At both limits it has to be one of the owner's at this address, since another one wouldn't make room.
+    package mutating func reserve(
+        for owner: SessionOwner, from address: IPAddress, at time: MonotonicTime
+    ) -> SessionReservation<Holder> {
+        let leases = owned[owner.identity, default: []]
         let here = perAddress[address.prefix, default: []]
+        let isOwnerFull = !owner.identity.isAnonymous && leases.count >= limits.perDevice
+        let isAddressFull = here.count >= limits.perAddress
         var oldest: (lease: Lease, holder: Holder)?
-        if !owner.isAnonymous, leases.count >= limits.perDevice {
-            guard let found = oldestDetached(of: leases) else { return .refused(.device) }
-            oldest = found
+        if isOwnerFull {
+            oldest = goes(first: leases, eviction(for: owner, from: address, .device, time))
+            guard oldest != nil else { return .refused(.device) }
         }
-        let leaves = oldest.map { here.contains($0.lease) } ?? false
-        if here.count - (leaves ? 1 : 0) >= limits.perAddress {
-            let mayGo = here.filter { entries[$0]?.owner == owner || entries[$0]?.owner == .anonymous }
-            // Evicting a session of the owner at another address wouldn't help the limit of this one.
-            guard oldest == nil, let found = oldestDetached(of: mayGo) else { return .refused(.address) }
-            oldest = found
+        if isAddressFull {
+            let candidates = isOwnerFull ? here.intersection(leases) : here
+            oldest = goes(first: candidates, eviction(for: owner, from: address, .address, time))
+            guard oldest != nil else { return .refused(.address) }
         }
         guard let oldest else { return .reserved(issue(for: owner, from: address)) }
         release(oldest.lease)
         return .reservedInPlaceOf(issue(for: owner, from: address), evicted: oldest.holder)
+    }
+
+    private func eviction(
+        for owner: SessionOwner, from address: IPAddress?, _ limit: SessionLeaseLimit, _ time: MonotonicTime
+    ) -> SessionEviction {
+        SessionEviction(newcomer: owner, address: address?.prefix, limit: limit, limits: limits, time: time)
     }
 
     /// Releases a lease. Has no effect if it is no longer taken.
@@ -96,44 +105,52 @@ package struct SessionRegister<Holder> {
         guard let entry = entries.removeValue(forKey: lease) else { return }
         if let id = entry.session?.id {
             leases[ByteText(id)] = nil
-            Self.count(-1, for: Key(entry.owner, entry.address), in: &openPer)
+            Self.count(-1, for: Key(entry.owner.identity, entry.address), in: &openPer)
         }
-        if !entry.owner.isAnonymous {
-            owned[entry.owner]?.remove(lease)
-            if owned[entry.owner]?.isEmpty == true { owned[entry.owner] = nil }
+        let owner = entry.owner.identity
+        if !owner.isAnonymous {
+            owned[owner]?.remove(lease)
+            if owned[owner]?.isEmpty == true { owned[owner] = nil }
         }
         perAddress[entry.address.prefix]?.remove(lease)
         if perAddress[entry.address.prefix]?.isEmpty == true { perAddress[entry.address.prefix] = nil }
     }
 
-    /// Evicts the session of this client that has been detached for longest, if there is one.
-    package mutating func evictOldest(of owner: Identity) -> Holder? {
-        guard let oldest = oldestDetached(of: owned[owner, default: []]) else { return nil }
+    /// Evicts the session of this owner that makes room for one that has begun already, if there is one.
+    ///
+    /// - Parameter address: where that one has begun; `nil`: at another gateway of the fleet.
+    package mutating func evictOldest(
+        of owner: SessionOwner, from address: IPAddress?, at time: MonotonicTime
+    ) -> Holder? {
+        let leases = owned[owner.identity, default: []]
+        guard let oldest = goes(first: leases, eviction(for: owner, from: address, .device, time)) else { return nil }
         release(oldest.lease)
         return oldest.holder
     }
 
-    private mutating func issue(for owner: Identity, from address: IPAddress) -> Lease {
+    private mutating func issue(for owner: SessionOwner, from address: IPAddress) -> Lease {
         let lease = Lease(number: nextNumber)
         nextNumber &+= 1
         entries[lease] = Entry(owner: owner, address: address)
-        if !owner.isAnonymous { owned[owner, default: []].insert(lease) }
+        if !owner.identity.isAnonymous { owned[owner.identity, default: []].insert(lease) }
         perAddress[address.prefix, default: []].insert(lease)
         return lease
     }
 
+    /// The client's own first, and of these the one that has been detached for longest.
+    ///
     /// Iterates over the leases of one owner or address; the limits bound their number. Sessions that are being moved are skipped.
-    private func oldestDetached(of leases: Set<Lease>) -> (lease: Lease, holder: Holder)? {
-        let detached = leases.compactMap { lease in
-            entries[lease].flatMap { entry in
-                entry.detachedAt.flatMap { time in
-                    entry.session.flatMap {
-                        $0.tokensBefore == nil ? (lease: lease, time: time, holder: $0.holder) : nil
-                    }
-                }
-            }
+    private func goes(first leases: Set<Lease>, _ eviction: SessionEviction) -> (lease: Lease, holder: Holder)? {
+        var first: (order: (UInt8, MonotonicTime, UInt64), lease: Lease, holder: Holder)?
+        for lease in leases {
+            guard let entry = entries[lease], let time = entry.detachedAt, let session = entry.session,
+                session.tokensBefore == nil,
+                eviction.mayEvict(entry.owner, from: entry.address.prefix, detachedAt: time)
+            else { continue }
+            let order = (eviction.isOwn(entry.owner) ? UInt8(0) : 1, time, lease.number)
+            if first.map({ order < $0.order }) ?? true { first = (order, lease, session.holder) }
         }
-        return detached.min { ($0.time, $0.lease.number) < ($1.time, $1.lease.number) }.map { ($0.lease, $0.holder) }
+        return first.map { ($0.lease, $0.holder) }
     }
 
     private static func count<K: Hashable>(_ change: Int, for key: K, in counts: inout [K: Int]) {
@@ -158,7 +175,7 @@ package struct SessionRegister<Holder> {
         let bearer = principal.flatMap { $0.isByTicket ? $0.comingBack : nil }
         entries[lease]?.session = OpenSession(id: id, tokens: SessionTokens(token), bearer: bearer, holder: holder)
         leases[ByteText(id)] = lease
-        Self.count(1, for: Key(entry.owner, entry.address), in: &openPer)
+        Self.count(1, for: Key(entry.owner.identity, entry.address), in: &openPer)
         return true
     }
 
@@ -175,8 +192,8 @@ package struct SessionRegister<Holder> {
             bearer = carried
         }
         return CarriedSession(
-            id: session.id, tokens: session.tokens, owner: CarriedIdentity(entry.owner), address: entry.address.text,
-            detachedAt: detachedAt, bearer: bearer)
+            id: session.id, tokens: session.tokens, owner: CarriedIdentity(entry.owner.identity),
+            address: entry.address.text, detachedAt: detachedAt, bearer: bearer, isShared: entry.owner.isShared)
     }
 
     /// Takes over a session from an earlier process, whatever the limits are: they are for new ones.
@@ -188,7 +205,7 @@ package struct SessionRegister<Holder> {
         guard leases[ByteText(carried.id)] == nil, carried.id.utf8.count <= SessionLeaseLimits.maximumIDBytes else {
             return nil
         }
-        let lease = issue(for: owner, from: address)
+        let lease = issue(for: SessionOwner(owner, carriedAsShared: carried.isShared), from: address)
         entries[lease]?.detachedAt = carried.detachedAt
         entries[lease]?.session = OpenSession(
             id: carried.id, tokens: carried.tokens, bearer: bearer, holder: holder)
@@ -258,16 +275,16 @@ package struct SessionRegister<Holder> {
     /// Leases that are taken.
     package var count: Int { entries.count }
 
-    /// Leases of a client with a subject, and those of them whose sessions wait for it.
-    package func count(of owner: Identity) -> (leases: Int, detached: Int) {
+    /// Leases of an owner with a subject, and those of them whose sessions make room for one that it begins at another gateway.
+    package func count(of owner: Identity) -> (leases: Int, evictable: Int) {
         let leases = owned[owner, default: []]
-        return (leases.count, leases.count { entries[$0]?.detachedAt != nil })
+        return (leases.count, leases.count { entries[$0]?.detachedAt != nil && entries[$0]?.owner.isShared == false })
     }
 
     /// Nil as long as the session can't be resumed.
     package func holder(of lease: Lease) -> Holder? { entries[lease]?.session?.holder }
 
-    package func owner(of lease: Lease) -> Identity? { entries[lease]?.owner }
+    package func owner(of lease: Lease) -> Identity? { entries[lease]?.owner.identity }
     package var detachedCount: Int { entries.values.count { $0.detachedAt != nil } }
 
     /// The total number of entries in all tables; for tests.
@@ -289,26 +306,3 @@ package enum SessionReservation<Holder> {
 }
 
 extension SessionReservation: Sendable where Holder: Sendable {}
-
-/// The limit that refused a session.
-package enum SessionLeaseLimit: Hashable, Sendable {
-    /// `MAX_SESSIONS_PER_DEVICE`
-    case device
-    /// `MAX_SESSIONS_PER_IP`
-    case address
-}
-
-package struct SessionLeaseLimits: Hashable, Sendable {
-    /// Longer ids aren't looked up: the gateway's own have 36 characters.
-    package static let maximumIDBytes = 64
-
-    /// `MAX_SESSIONS_PER_DEVICE`: sessions of one owner with a subject.
-    package var perDevice: Int
-    /// `MAX_SESSIONS_PER_IP`: sessions of one ``AddressPrefix``.
-    package var perAddress: Int
-
-    package init(perDevice: Int = 5, perAddress: Int = 10) {
-        self.perDevice = perDevice
-        self.perAddress = perAddress
-    }
-}

@@ -35,6 +35,9 @@ struct TicketHash: Hashable, Sendable {
 
     init(_ ticket: Ticket) { digest = Self.words(of: ticket.text) }
 
+    /// Of another text than a ticket's.
+    init(digestOf text: String) { digest = Self.words(of: text) }
+
     /// As an earlier process has written it.
     init?(carried bytes: [UInt8]) {
         guard bytes.count == 32 else { return nil }
@@ -76,19 +79,23 @@ struct SpentTicket: Sendable {
     let chainEnd: MonotonicTime
     /// The shared secret that its holder had presented.
     let secret: SharedSecret?
+    let isShared: Bool
 
     fileprivate init(_ entry: TicketTable.Entry, _ proof: (any AdmissionProof)?) {
         identity = entry.identity
         self.proof = proof
         chainEnd = entry.chainEnd
         secret = entry.secret
+        isShared = entry.isShared
     }
 }
 
 extension Principal {
     /// - Parameter ticket: its existence proves that it was spent.
     init(_ ticket: SpentTicket) {
-        self.init(ticket.identity, proof: ticket.proof, ticketChainEnd: ticket.chainEnd, secret: ticket.secret)
+        self.init(
+            ticket.identity, proof: ticket.proof, ticketChainEnd: ticket.chainEnd, secret: ticket.secret,
+            isOfSharedTicket: ticket.isShared)
     }
 }
 

@@ -34,10 +34,10 @@ extension TicketOffice {
         let issue = insert(entry, proof: proof, at: time)
         guard case .issued(let issued) = issue else { return then(issue) }
         let now = tickets.fleet.identity.time(at: time)
-        let content = FleetTickets.Content(
+        let content = TicketContent(
             id: entry.id, holder: holder, route: entry.identity.method.route,
             expires: now + Int64(clamping: entry.expires.milliseconds(since: time)),
-            chainEnd: now + Int64(clamping: entry.chainEnd.milliseconds(since: time)))
+            chainEnd: now + Int64(clamping: entry.chainEnd.milliseconds(since: time)), isShared: entry.isShared)
         tickets.keep(content, uses: entry.uses, as: TicketHash(issued.ticket), at: time) { result in
             let outcome = Self.outcome(result, of: issued)
             if case .issued = outcome {} else { self.forget(TicketHash(issued.ticket)) }
@@ -45,7 +45,7 @@ extension TicketOffice {
         }
     }
 
-    private static func outcome(
+    static func outcome(
         _ kept: Result<MarkSpending, KeyRegistryError>, of issued: IssuedTicket
     ) -> TicketIssue {
         switch kept {
@@ -54,62 +54,5 @@ extension TicketOffice {
         case .success: .refused(Refusal(.storeUnavailable, detail: "the store has been replaced", retryAfter: 1))
         case .failure(let error): .refused(Refusal(.storeUnavailable, detail: "\(error)", retryAfter: 1))
         }
-    }
-
-    /// Takes one use of a ticket out of the store, so that the gateways together spend it as often as it was issued for. A use that the route refuses is put back
-    /// before the answer.
-    func spend(
-        _ text: String, in tickets: FleetTickets, for request: AdmissionRequest,
-        then: @escaping @Sendable (Result<FleetTicketSpending, KeyRegistryError>) -> Void
-    ) {
-        guard let hash = TicketHash(text) else { return then(.success(.unknown)) }
-        let time = request.moment.monotonic
-        tickets.take(hash, at: time) { result in
-            switch result {
-            case .failure(let error): then(.failure(error))
-            case .success(nil): then(.success(.unknown))
-            case .success(let taken?): self.use(taken, hash, in: tickets, for: request) { then(.success($0)) }
-            }
-        }
-    }
-
-    private func use(
-        _ taken: FleetTickets.Taken, _ hash: TicketHash, in tickets: FleetTickets, for request: AdmissionRequest,
-        then: @escaping @Sendable (FleetTicketSpending) -> Void
-    ) {
-        let time = request.moment.monotonic
-        guard request.allows(route: taken.content.route) else {
-            return tickets.giveBack(taken, at: time) { then(.methodNotAllowed) }
-        }
-        if taken.isLast { forget(hash) }
-        tickets.keepRest(of: taken, as: hash, at: time) { then(.spent(HeldTicket(taken.content))) }
-    }
-}
-
-/// The outcome of an attempt to spend a ticket of a fleet.
-enum FleetTicketSpending: Sendable {
-    case spent(HeldTicket)
-    /// Not of this fleet, used up, or expired: these can't be told apart.
-    case unknown
-    /// Valid, but the route doesn't allow its holder's method.
-    case methodNotAllowed
-}
-
-/// A ticket of a fleet, one use of which has now been taken. Only ``TicketOffice`` makes one.
-package struct HeldTicket: Sendable {
-    private let content: FleetTickets.Content
-
-    fileprivate init(_ content: FleetTickets.Content) { self.content = content }
-
-    /// - Parameter time: now, in the fleet's time and in this machine's.
-    func principal(by carrier: PrincipalCarrier, at time: (fleet: Int64, here: MonotonicTime)) throws -> Principal {
-        let chainEnd = time.here.advanced(by: .milliseconds(max(0, content.chainEnd - time.fleet)))
-        guard let holder = content.holder else {
-            return Principal(.operatorTicket(content.id), proof: nil, ticketChainEnd: chainEnd)
-        }
-        return try carrier.restore(
-            CarriedPrincipal(
-                identity: holder.identity, proof: holder.proof, ticketChainEnd: chainEnd, secret: holder.secret,
-                isByToken: false))
     }
 }

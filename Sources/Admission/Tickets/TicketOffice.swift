@@ -1,10 +1,11 @@
+package import KeyStore
 import Synchronization
 import WireText
 
 /// Issues and spends tickets. Shared by all reactors.
 ///
 /// A browser can't set headers on an upgrade. So a client that has presented credentials to the gate may request a ticket and put it into
-/// the URL. Tickets belong to this process and end with it, or to its fleet (`TicketOffice+Fleet`).
+/// the URL. Tickets belong to this process and end with it, or to its fleet (`TicketOffice+Fleet`). The next tickets of sessions outlive it (`TicketOffice+Next`).
 package final class TicketOffice: Sendable {
     /// `TICKET_TTL_SECONDS`.
     package static let defaultTimeToLive: Duration = .seconds(30)
@@ -24,23 +25,45 @@ package final class TicketOffice: Sendable {
     package static let maximumUses = 10_000
     package static let longestChain: Duration = .seconds(86_400)
 
-    private let timeToLive: Duration
+    /// Seconds after which a session asks again for a next ticket for which there was no room, at most.
+    static let longestRetrySeconds = 30
+
+    let timeToLive: Duration
     private let table: Mutex<TicketTable>
+    /// The sessions that have next tickets, each under the hash of its id: for the limits alone.
+    let sessions: Mutex<TicketTable>
     /// `nil`: this gateway is alone.
     let tickets: FleetTickets?
+    /// `nil`: in a fleet.
+    let local: LocalTickets?
+    private let nextTickets: Mutex<Duration?>
 
-    /// - Parameter fleet: with one, tickets are issued and spent only by the calls that answer later.
+    /// - Parameters:
+    ///   - fleet: with one, tickets are issued and spent only by the calls that answer later.
+    ///   - kept: keeps next tickets; a fleet's store does so itself.
+    ///   - nextLifetime: as ``setNextLifetime(_:)``.
     package init(
-        timeToLive: Duration = defaultTimeToLive, maximum: Int = defaultMaximum, fleet: Fleet? = nil
+        timeToLive: Duration = defaultTimeToLive, maximum: Int = defaultMaximum, fleet: Fleet? = nil,
+        kept: (any KeptTicketStore)? = nil, nextLifetime: Duration? = nil
     ) {
         tickets = fleet.map(FleetTickets.init)
+        local = fleet == nil ? kept.map(LocalTickets.init) : nil
         self.timeToLive = min(timeToLive, Self.longestTimeToLive)
-        table = Mutex(
-            TicketTable(
-                .init(
-                    all: maximum, perAddress: Self.maximumPerHolder, perHolder: Self.maximumPerIdentity,
-                    anonymous: max(1, maximum / Self.anonymousShare), largeProofs: Self.maximumLargeProofs)))
+        let limits = TicketTable.Limits(
+            all: maximum, perAddress: Self.maximumPerHolder, perHolder: Self.maximumPerIdentity,
+            anonymous: max(1, maximum / Self.anonymousShare), largeProofs: Self.maximumLargeProofs)
+        table = Mutex(TicketTable(limits))
+        sessions = Mutex(TicketTable(limits))
+        nextTickets = Mutex(nextLifetime)
     }
+
+    /// How long the next ticket of a session is valid; `nil`: sessions aren't kept, and it is an ordinary ticket, which ends with this process.
+    package var nextLifetime: Duration? {
+        nextTickets.withLock { $0 }.map { min(max($0, timeToLive), Self.longestNextLifetime) }
+    }
+
+    /// For a reload.
+    package func setNextLifetime(_ lifetime: Duration?) { nextTickets.withLock { $0 = lifetime } }
 
     /// Issues a ticket for one upgrade by this principal. The caller has checked the principal's proof: see
     /// ``Gate/issueTicket(to:from:at:)``.
@@ -55,13 +78,16 @@ package final class TicketOffice: Sendable {
         return insert(entry, proof: principal.proof, at: time)
     }
 
-    func entry(for principal: Principal, from address: IPAddress, at time: MonotonicTime) -> TicketTable.Entry? {
+    /// - Parameter lifetime: nil: ``timeToLive``.
+    func entry(
+        for principal: Principal, from address: IPAddress, lifetime: Duration? = nil, at time: MonotonicTime
+    ) -> TicketTable.Entry? {
         let chainEnd = principal.ticketChainEnd ?? time.advanced(by: Self.longestChain)
         guard time < chainEnd else { return nil }
         return TicketTable.Entry(
             id: TicketID(), holder: .identity(principal.identity), address: address,
-            expires: min(time.advanced(by: timeToLive), chainEnd), chainEnd: chainEnd, secret: principal.secret,
-            uses: 1)
+            expires: min(time.advanced(by: lifetime ?? timeToLive), chainEnd), chainEnd: chainEnd,
+            secret: principal.secret, uses: 1, isShared: principal.isOfSharedTicket)
     }
 
     private static var answersLater: TicketIssue {
@@ -81,7 +107,8 @@ package final class TicketOffice: Sendable {
         let expires = time.advanced(by: min(timeToLive, Self.longestTimeToLive))
         return TicketTable.Entry(
             id: TicketID(), holder: .operator, address: nil, expires: expires,
-            chainEnd: expires.advanced(by: Self.longestChain), secret: nil, uses: min(max(uses, 1), Self.maximumUses))
+            chainEnd: expires.advanced(by: Self.longestChain), secret: nil, uses: min(max(uses, 1), Self.maximumUses),
+            isShared: uses > 1)
     }
 
     func insert(
@@ -100,8 +127,8 @@ package final class TicketOffice: Sendable {
     package func withdraw(_ issued: IssuedTicket) {
         let hash = TicketHash(issued.ticket)
         forget(hash)
-        // Without an answer it stays in the fleet's store, and expires there: nobody has its text.
         tickets?.discard(hash)
+        local?.discard(hash)
     }
 
     /// Of this gateway's table.
@@ -121,8 +148,11 @@ package final class TicketOffice: Sendable {
     /// For the process that replaces this one.
     package func carried(by carrier: PrincipalCarrier) -> [CarriedTicket] {
         table.withLock { table in
-            table.carried { identity, proof, chainEnd, secret in
-                carrier.carry(Principal(identity, proof: proof, ticketChainEnd: chainEnd, secret: secret))
+            table.carried { entry, proof in
+                carrier.carry(
+                    Principal(
+                        entry.identity, proof: proof, ticketChainEnd: entry.chainEnd, secret: entry.secret,
+                        isOfSharedTicket: entry.isShared))
             }
         }
     }
@@ -136,12 +166,13 @@ package final class TicketOffice: Sendable {
         let entry = TicketTable.Entry(
             id: ticket.id, holder: holder.map { .identity($0.identity) } ?? .operator,
             address: ticket.address.flatMap { IPAddress(text: $0) }, expires: ticket.expires, chainEnd: ticket.chainEnd,
-            secret: holder?.carriedSecret, uses: min(ticket.uses, Self.maximumUses))
+            secret: holder?.carriedSecret, uses: min(ticket.uses, Self.maximumUses),
+            isShared: ticket.isShared ?? holder?.isOfSharedTicket ?? true)
         return table.withLock { $0.insert(entry, holder?.proof, for: hash, at: time) == nil }
     }
 
-    /// Valid tickets; for metrics.
-    package var count: Int { table.withLock { $0.count } }
+    /// Valid tickets, and sessions that have next ones; for metrics.
+    package var count: Int { table.withLock { $0.count } + sessions.withLock { $0.count } }
 }
 
 package enum TicketIssue: Sendable {

@@ -34,7 +34,7 @@ struct TicketTable {
         fileprivate(set) var holder: Holder
         /// Where the client was when it asked for the ticket; `nil`: the operator's, or from an earlier program.
         let address: IPAddress?
-        let expires: MonotonicTime
+        fileprivate(set) var expires: MonotonicTime
         /// The time until which further tickets may be issued from this one.
         let chainEnd: MonotonicTime
         /// The shared secret that the holder had presented.
@@ -42,10 +42,12 @@ struct TicketTable {
         /// The proof of a holder, unless it is large.
         fileprivate(set) var proof: (any AdmissionProof)?
         fileprivate(set) var uses: Int
+        /// It was issued for several uses, or for a bearer of such a ticket.
+        let isShared: Bool
 
         init(
             id: TicketID, holder: Holder, address: IPAddress?, expires: MonotonicTime, chainEnd: MonotonicTime,
-            secret: SharedSecret?, uses: Int
+            secret: SharedSecret?, uses: Int, isShared: Bool
         ) {
             self.id = id
             self.holder = holder
@@ -54,6 +56,7 @@ struct TicketTable {
             self.chainEnd = chainEnd
             self.secret = secret
             self.uses = uses
+            self.isShared = isShared
         }
 
         /// The identity of the upgrade.
@@ -77,7 +80,7 @@ struct TicketTable {
 
     private let limits: Limits
     private var entries: [TicketHash: Entry] = [:]
-    private var buckets: [UInt64: [TicketHash]] = [:]
+    private var buckets: [UInt64: Set<TicketHash>] = [:]
     private var holders: [Holder: HolderRecord] = [:]
     private var places: [Place: Int] = [:]
     private var largeProofCount = 0
@@ -104,7 +107,7 @@ struct TicketTable {
         entry.holder = holder
         entry.proof = isLarge ? nil : proof
         entries[hash] = entry
-        buckets[bucket(of: entry.expires), default: []].append(hash)
+        buckets[bucket(of: entry.expires), default: []].insert(hash)
         return nil
     }
 
@@ -148,7 +151,6 @@ struct TicketTable {
 
     func hasExpired(_ entry: Entry) -> Bool { latest >= entry.expires }
 
-    /// The hash stays in its bucket until the bucket is dropped. Hashes are unique, so the same one can't be inserted again meanwhile.
     mutating func takeUse(of hash: TicketHash) {
         guard let uses = entries[hash]?.uses else { return }
         if uses > 1 { entries[hash]?.uses = uses - 1 } else { remove(hash) }
@@ -158,26 +160,66 @@ struct TicketTable {
 
     /// - Parameter carry: `nil` for a holder whose proof can't cross: the ticket is left out then.
     func carried(
-        _ carry: (Identity, (any AdmissionProof)?, MonotonicTime, SharedSecret?) -> CarriedPrincipal?
+        _ carry: (Entry, (any AdmissionProof)?) -> CarriedPrincipal?
     ) -> [CarriedTicket] {
         entries.compactMap { hash, entry in
             var holder: CarriedPrincipal?
-            if case .identity(let identity) = entry.holder {
-                guard let carried = carry(identity, proof(of: entry), entry.chainEnd, entry.secret) else { return nil }
+            if case .identity = entry.holder {
+                guard let carried = carry(entry, proof(of: entry)) else { return nil }
                 holder = carried
             }
             return CarriedTicket(
                 hash: hash.carried, id: entry.id, holder: holder, address: entry.address?.text, expires: entry.expires,
-                chainEnd: entry.chainEnd, uses: entry.uses)
+                chainEnd: entry.chainEnd, uses: entry.uses, isShared: entry.isShared)
         }
     }
 
     mutating func withdraw(_ hash: TicketHash) { remove(hash) }
 
-    private mutating func remove(_ hash: TicketHash) {
-        guard let entry = entries.removeValue(forKey: hash), let index = holders.index(forKey: entry.holder) else {
-            return
+    // MARK: Entries that last
+
+    enum Renewal {
+        case added
+        /// It was there already.
+        case renewed
+        case full(retryAfter: Int)
+    }
+
+    /// Inserts an entry, or gives the one that is there the end of this one. Where holder or address are others, it takes its place.
+    mutating func renew(_ entry: Entry, for hash: TicketHash, at time: MonotonicTime) -> Renewal {
+        forgetExpired(at: time)
+        if let known = entries[hash] {
+            guard known.holder != entry.holder || known.place != entry.place else {
+                move(hash, to: entry.expires)
+                return .renewed
+            }
+            remove(hash)
         }
+        return insert(entry, nil, for: hash, at: time).map { .full(retryAfter: $0) } ?? .added
+    }
+
+    /// It ends then, or before.
+    mutating func shorten(_ hash: TicketHash, to expires: MonotonicTime) {
+        if let known = entries[hash], expires < known.expires { move(hash, to: expires) }
+    }
+
+    private mutating func move(_ hash: TicketHash, to expires: MonotonicTime) {
+        guard let known = entries[hash] else { return }
+        leaveBucket(hash, known)
+        entries[hash]?.expires = expires
+        buckets[bucket(of: expires), default: []].insert(hash)
+    }
+
+    private mutating func leaveBucket(_ hash: TicketHash, _ entry: Entry) {
+        let bucket = bucket(of: entry.expires)
+        buckets[bucket]?.remove(hash)
+        if buckets[bucket]?.isEmpty == true { buckets[bucket] = nil }
+    }
+
+    private mutating func remove(_ hash: TicketHash) {
+        guard let entry = entries.removeValue(forKey: hash) else { return }
+        leaveBucket(hash, entry)
+        guard let index = holders.index(forKey: entry.holder) else { return }
         if let place = entry.place { leave(place) }
         holders.values[index].count -= 1
         guard holders.values[index].count == 0 else { return }

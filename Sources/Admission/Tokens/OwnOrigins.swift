@@ -108,6 +108,9 @@ package struct ServerNames: Hashable, Sendable, CustomStringConvertible {
         return texts.isEmpty ? "none" : texts.joined(separator: ", ")
     }
 
+    /// Whether a client that opens the origin (`https://mud.example.com:6200`) finds its host among the names.
+    package func covers(_ origin: WebOrigin) -> Bool { ServerAuthority(origin.host).map { contains($0.host) } ?? false }
+
     /// - Parameter host: as a client has written it; nothing in it is trusted.
     func contains(_ host: ServerAuthority.Host) -> Bool {
         switch host {

@@ -140,7 +140,9 @@ package struct ResourceVerifier: Sendable {
             let failed = FailedCheck(
                 error.check,
                 AccessTokenVerifier.discrepancy(error, of: presented, issuer: issuer, audience: audience, at: time))
-            throw RefusedRequest(.token(.invalidToken, detail: "access token: \(error)", failed: failed))
+            throw RefusedRequest(
+                .token(
+                    .invalidToken, detail: "access token: \(error)", reason: error.clientDescription, failed: failed))
         }
     }
 
@@ -156,10 +158,14 @@ package struct ResourceVerifier: Sendable {
                 case .otherScheme: .tokenRequired
                 case .malformedToken: .invalidToken
                 }
-            throw RefusedRequest(.token(answer, detail: "authorization: \(error)", failed: failed))
+            throw RefusedRequest(
+                .token(answer, detail: "authorization: \(error)", reason: error.clientDescription, failed: failed))
         }
         guard let presented else {
-            throw RefusedRequest(.token(.tokenRequired, detail: "no Authorization field", failed: failed))
+            throw RefusedRequest(
+                .token(
+                    .tokenRequired, detail: "no Authorization field", reason: "there is no Authorization field",
+                    failed: failed))
         }
         return presented
     }
@@ -182,7 +188,8 @@ package struct ResourceVerifier: Sendable {
                 refusal,
                 request.foreignHost?.discrepancy(refusal)
                     ?? verifier.discrepancy(refusal, of: proven(request, by: token), at: time),
-                at: .resource, time: time, freshNonce: settings.serverNonces(at: request.moment).nonce(at: time)))
+                reason: refusal.reason(at: request.url, request.foreignHost), at: .resource, time: time,
+                freshNonce: settings.serverNonces(at: request.moment).nonce(at: time)))
     }
 
     private func freshNonce(after proof: VerifiedProof, at moment: Moment) -> String? {

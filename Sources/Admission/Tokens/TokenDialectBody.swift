@@ -1,6 +1,7 @@
 import AppAttest
 import DPoP
 import KeyStore
+import StrictJSON
 import WireText
 
 /// The body of `POST /attest/register` and `POST /token` in the token dialect: the common members, and accessors for the rest. Unknown members
@@ -144,6 +145,6 @@ struct TokenDialectBody {
     ///   - problem: for the client: names members, and quotes nothing.
     ///   - detail: for the log; nil: the same.
     static func malformed(_ problem: String, _ detail: String? = nil) -> RefusedRequest {
-        RefusedRequest(.token(.invalidRequest, detail: detail ?? problem, more: problem, failed: FailedCheck(.body)))
+        RefusedRequest(.token(.invalidRequest, detail: detail ?? problem, reason: problem, failed: FailedCheck(.body)))
     }
 }

@@ -108,7 +108,9 @@ package struct TokenIssuer: Sendable {
 
     private static var developmentOff: RefusedRequest {
         RefusedRequest(
-            .token(.invalidToken, detail: "development tokens are off", failed: FailedCheck(.developmentToken)))
+            .token(
+                .invalidToken, detail: "development tokens are off", reason: DevelopmentTokenRefusal.switchedOff,
+                failed: FailedCheck(.developmentToken)))
     }
 }
 
@@ -120,18 +122,22 @@ extension TokenIssuer {
         unless refuse: @Sendable (Identity) -> Refusal?
     ) async throws(RefusedRequest) -> (Holder, VerifiedProof) {
         guard let devices = settings.devices, let registry else {
-            throw RefusedRequest(.token(.attestationFailed, detail: "App Attest is not configured"))
+            throw RefusedRequest(
+                .token(
+                    .attestationFailed, detail: "App Attest is not configured",
+                    reason: "App Attest is not configured at this gateway"))
         }
         let assertion = SignedAssertion(
             id: try body.keyID(), app: try body.app(), nonce: try body.nonce(),
             object: try body.assertionObject(maximumBytes: devices.maximumAssertionBytes), key: body.key)
         let identity = Identity(method: AccessTokenMethod.name, subject: TokenSubjectName.device(assertion.id))
         if let refusal = refuse(identity) { throw RefusedRequest(refusal.forTokenClient()) }
-        let key = try await standing(of: assertion, in: registry, devices.scope)
+        let (key, app) = try await standing(of: assertion, in: registry, devices.scope)
         let open = try devices.challenges.examine(assertion.nonce, for: .token, at: moment.monotonic)
             .openInTokenDialect()
         try settings.refuseUsed(proof, at: .token, in: moment, freshBy: .challenge)
-        let verified = try verify(assertion, over: open, by: key, devices)
+        let verified = try verify(assertion, over: open, by: key, of: app, devices)
+        try refuseOtherApp(than: app, in: assertion)
         let spentProof = try await settings.spend(proof, at: .token, in: moment, freshBy: .challenge)
         let challenge = try devices.challenges.spend(assertion.nonce, for: .token, at: moment.monotonic)
             .spentInTokenDialect()
@@ -151,27 +157,39 @@ extension TokenIssuer {
     }
 
     private func verify(
-        _ assertion: SignedAssertion, over challenge: OpenChallenge, by key: KeyStanding, _ devices: AppAttestSettings
+        _ assertion: SignedAssertion, over challenge: OpenChallenge, by key: KeyStanding, of app: AppID,
+        _ devices: AppAttestSettings
     ) throws(RefusedRequest) -> VerifiedAssertion {
         do throws(AssertionError) {
             return try devices.assertionVerifier.verify(
                 assertion: assertion.object, clientDataHash: challenge.clientDataHash(binding: assertion.key),
-                publicKeyX963: key.publicKeyX963, app: assertion.app,
+                publicKeyX963: key.publicKeyX963, app: app,
                 previousCounter: settings.fleet == nil ? key.counter : 0)
         } catch {
             let (verifier, others) = (devices.assertionVerifier, devices.scope.sortedApps)
             throw RefusedRequest(
                 .token(
-                    .attestationFailed, detail: "assertion: \(error)",
+                    .attestationFailed, detail: "assertion: \(error)", reason: error.clientDescription,
                     failed: FailedCheck(
-                        error.check,
-                        verifier.discrepancy(error, in: assertion.object, app: assertion.app, others: others))))
+                        error.check, verifier.discrepancy(error, in: assertion.object, app: app, others: others))))
         }
+    }
+
+    /// Only the key's holder is told which app it was attested for.
+    private func refuseOtherApp(than app: AppID, in assertion: SignedAssertion) throws(RefusedRequest) {
+        guard app != assertion.app else { return }
+        throw RefusedRequest(
+            .token(
+                .attestationFailed, detail: "key was attested for another app",
+                reason: app.reason(named: assertion.app),
+                failed: FailedCheck(
+                    .claimedApp, expected: "\(app), for which the key was attested",
+                    received: "\(assertion.app) in the request")))
     }
 
     private func standing(
         of assertion: SignedAssertion, in registry: any KeyRegistry, _ scope: AttestationScope
-    ) async throws(RefusedRequest) -> KeyStanding {
+    ) async throws(RefusedRequest) -> (KeyStanding, AppID) {
         let known: KeyStanding?
         do throws(KeyRegistryError) { known = try await registry.standing(of: assertion.id) } catch {
             throw .unavailable(error)
@@ -191,15 +209,7 @@ extension TokenIssuer {
                     .registrationRequired, detail: "key's app, environment or trust root is not configured",
                     failed: scope.mismatch(of: known)))
         }
-        guard app == assertion.app else {
-            throw RefusedRequest(
-                .token(
-                    .attestationFailed, detail: "key was attested for another app",
-                    failed: FailedCheck(
-                        .claimedApp, expected: "\(app), for which the key was attested",
-                        received: "\(assertion.app) in the request")))
-        }
-        return known
+        return (known, app)
     }
 
     private func advance(
@@ -236,6 +246,7 @@ extension TokenIssuer {
             throw RefusedRequest(
                 .token(
                     .attestationFailed, detail: "counter was used by another request meanwhile",
+                    reason: "the assertion's counter was used by another request meanwhile",
                     failed: .counterStored(verified.counter, stored: stored)))
         case .unknownKey:
             throw RefusedRequest(
@@ -268,7 +279,7 @@ extension TokenIssuer {
         case .refused(let reason):
             throw RefusedRequest(
                 .token(
-                    .invalidToken, detail: "development token: \(reason)",
+                    .invalidToken, detail: "development token: \(reason)", reason: reason.reason,
                     failed: FailedCheck(
                         .developmentToken, expected: "a development token that is good", received: "\(reason)")))
         case .granted(let grant):

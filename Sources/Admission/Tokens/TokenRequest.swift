@@ -46,12 +46,14 @@ extension TokenSettings {
                 .proof(
                     error,
                     request.foreignHost?.discrepancy(error) ?? verifier.discrepancy(error, of: proven, at: time),
-                    at: .token, time: time, freshNonce: serverNonces(at: request.moment).nonce(at: time)))
+                    reason: error.reason(at: request.url, request.foreignHost), at: .token, time: time,
+                    freshNonce: serverNonces(at: request.moment).nonce(at: time)))
         }
         guard proof.key == body.key else {
             throw RefusedRequest(
                 .token(
                     .invalidProofAtToken, detail: "proof: another key than device_key_jwk",
+                    reason: "the proof is signed by another key than device_key_jwk",
                     failed: FailedCheck(
                         .deviceKey, expected: "the key \(body.key.thumbprint) of device_key_jwk",
                         received: "a proof by \(proof.key.thumbprint)")))
@@ -60,6 +62,7 @@ extension TokenSettings {
             throw RefusedRequest(
                 .token(
                     .invalidProofAtToken, detail: "proof: dpop is another one than the header's",
+                    reason: "dpop is another proof than that of the field DPoP",
                     failed: FailedCheck(.deviceKey)))
         }
         return proof
@@ -115,7 +118,8 @@ extension ChallengeExamination {
         switch self {
         case .open(let challenge): return challenge
         case .refused(let refusal):
-            throw RefusedRequest(.token(.nonceExpired, detail: refusal.detail, failed: refusal.failed))
+            throw RefusedRequest(
+                .token(.nonceExpired, detail: refusal.detail, reason: refusal.reason, failed: refusal.failed))
         }
     }
 }
@@ -126,8 +130,10 @@ extension ChallengeSpending {
         case .spent(let challenge): return challenge
         case .full(let seconds):
             throw RefusedRequest(
-                .token(.challengesExhausted, detail: "spent challenges are at their maximum", retryAfter: seconds))
-        default: throw RefusedRequest(.token(.nonceExpired, detail: detail, failed: failed))
+                .token(
+                    .challengesExhausted, detail: "spent challenges are at their maximum", reason: reason,
+                    retryAfter: seconds))
+        default: throw RefusedRequest(.token(.nonceExpired, detail: detail, reason: reason, failed: failed))
         }
     }
 }

@@ -10,6 +10,9 @@ struct TokenSubject {
         case refused(Refusal)
     }
 
+    /// The same for a key that is unknown and for one whose app isn't configured: who has only the token isn't told which.
+    private static let notAccepted = "the key that the access token was issued for is no longer accepted here"
+
     private let settings: TokenSettings
 
     init(_ settings: TokenSettings) { self.settings = settings }
@@ -30,7 +33,7 @@ struct TokenSubject {
         else {
             return .refused(
                 .token(
-                    .invalidToken, detail: "the token's key is not registered any more",
+                    .invalidToken, detail: "the token's key is not registered any more", reason: Self.notAccepted,
                     failed: FailedCheck(.keyRegistered)))
         }
         guard !key.isRevoked else {
@@ -41,6 +44,7 @@ struct TokenSubject {
             return .refused(
                 .token(
                     .invalidToken, detail: "the key's app, environment or trust root is not configured any more",
+                    reason: Self.notAccepted,
                     failed: FailedCheck(.keyScope)))
         }
         return .good(nil)
@@ -50,14 +54,15 @@ struct TokenSubject {
         guard let development = settings.development else {
             return .refused(
                 .token(
-                    .invalidToken, detail: "development tokens are off", failed: FailedCheck(.developmentToken)))
+                    .invalidToken, detail: "development tokens are off", reason: DevelopmentTokenRefusal.switchedOff,
+                    failed: FailedCheck(.developmentToken)))
         }
         switch try development.standing(ofGrant: id, at: moment.unixMilliseconds) {
         case .granted(let grant): return .good(grant)
         case .refused(let reason):
             return .refused(
                 .token(
-                    .invalidToken, detail: "development token \(id): \(reason)",
+                    .invalidToken, detail: "development token \(id): \(reason)", reason: reason.reason,
                     failed: FailedCheck(
                         .developmentToken, expected: "a development token that is good", received: "\(reason)")))
         }

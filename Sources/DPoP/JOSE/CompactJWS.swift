@@ -1,5 +1,6 @@
 import Crypto
 import FoundationEssentials
+import StrictJSON
 import WireText
 
 /// A JWS in its compact serialization (RFC 7515 section 7.1), taken apart. Nothing is verified yet.

@@ -1,4 +1,5 @@
 import Crypto
+import StrictJSON
 import WireText
 
 /// The keys that verify access tokens, as `/.well-known/jwks.json` publishes them (RFC 7517 section 5).

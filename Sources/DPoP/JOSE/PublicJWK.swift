@@ -1,5 +1,6 @@
 import Crypto
 import FoundationEssentials
+package import StrictJSON
 import WireText
 
 /// Why a JWK isn't accepted.

@@ -12,4 +12,6 @@ public enum DPoPErrorCode: String, Hashable, Sendable, CaseIterable {
     case clockSkew = "clock_skew"
     /// Try again later.
     case rateLimited = "rate_limited"
+    /// RFC 6749 section 4.1.2.1: a failure of the server.
+    case unavailable = "temporarily_unavailable"
 }

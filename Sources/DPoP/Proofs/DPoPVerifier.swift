@@ -1,5 +1,6 @@
 import Crypto
 public import FoundationEssentials
+import StrictJSON
 import WireText
 
 /// Whether a proof needs a nonce of the server.
@@ -45,6 +46,13 @@ public struct DPoPVerifier: Sendable {
         _ request: ProofRequest, at time: Date, spending replays: some ReplayStore
     ) throws(ProofRefusal) -> VerifiedProof {
         try check(request, at: time).spend(in: replays, at: time)
+    }
+
+    /// The same with a replay store that answers later.
+    public func verify(
+        _ request: ProofRequest, at time: Date, spending replays: some AsyncReplayStore
+    ) async throws(ProofRefusal) -> VerifiedProof {
+        try await check(request, at: time).spend(in: replays, at: time)
     }
 
     /// All checks but the replay store's. The caller must spend the proof before it acts on the request.

@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// The claims of a proof, each of its type and length. Nothing is compared yet.
 struct ProofClaims {
     /// Bytes of a `jti`. An UUID has 36.

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+import StrictJSON
 
 /// What a refused proof or token had to say, and what it says: texts for whoever looks for the mistake.
 ///

@@ -4,7 +4,7 @@ public enum ProofClaim: String, Hashable, Sendable, CaseIterable {
 }
 
 /// The first failed check of a proof. It contains no secret and no client input, so all of it may be
-/// logged. ``code`` is for the client.
+/// logged. ``code`` and ``clientDescription`` are for the client.
 public enum ProofRefusal: Error, Hashable, Sendable {
     // The request.
 
@@ -61,6 +61,8 @@ public enum ProofRefusal: Error, Hashable, Sendable {
     /// The proof may have been used before the replay store's ``ReplayLife`` began: after a restart its time doesn't tell. Another proof with
     /// a nonce of that life can be decided, so answer with one of ``ServerNonces/bound(to:)``.
     case perhapsInEarlierLife
+    /// The replay store couldn't be asked.
+    case storeUnavailable
 
     public var code: DPoPErrorCode {
         switch self {
@@ -68,6 +70,7 @@ public enum ProofRefusal: Error, Hashable, Sendable {
         case .nonceMissing, .nonceUnknown, .perhapsInEarlierLife: .useNonce
         case .clockSkew: .clockSkew
         case .keyLimit, .storeFull: .rateLimited
+        case .storeUnavailable: .unavailable
         case .missing, .severalFields, .malformed, .claim, .jwk, .jwkMissing, .signatureMismatch, .methodMismatch,
             .uriMismatch, .outsideItsValidity, .tokenHashMissing, .tokenHashMismatch, .replayed, .undecidable:
             .invalidProof

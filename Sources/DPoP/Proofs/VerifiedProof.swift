@@ -37,16 +37,21 @@ public struct UnspentProof: Sendable {
     /// The key that signed.
     public var key: PublicJWK { verified.key }
     let verified: VerifiedProof
-    /// For a replay store that answers later: what it has to spend.
-    package let use: ProofUse
+    /// What a replay store has to record. A server with a store of another kind passes its answer to ``concluded(by:)``.
+    public let use: ProofUse
 
     /// Uses the proof up. Of any number of calls for the same proof one succeeds.
     public func spend(in replays: some ReplayStore, at time: Date) throws(ProofRefusal) -> VerifiedProof {
         try concluded(by: replays.spend(use, at: time))
     }
 
-    /// - Parameter spending: the answer of the replay store about ``use``.
-    package func concluded(by spending: ReplaySpending) throws(ProofRefusal) -> VerifiedProof {
+    /// The same with a store that answers later.
+    public func spend(in replays: some AsyncReplayStore, at time: Date) async throws(ProofRefusal) -> VerifiedProof {
+        try concluded(by: await replays.spend(use, at: time))
+    }
+
+    /// - Parameter spending: the answer of the replay store about ``use``, after which the proof counts as used.
+    public func concluded(by spending: ReplaySpending) throws(ProofRefusal) -> VerifiedProof {
         switch spending {
         case .spent: return verified
         case .replayed: throw .replayed
@@ -54,6 +59,7 @@ public struct UnspentProof: Sendable {
         case .full: throw .storeFull
         case .undecidable: throw .undecidable
         case .perhapsInEarlierLife: throw .perhapsInEarlierLife
+        case .unavailable: throw .storeUnavailable
         }
     }
 }

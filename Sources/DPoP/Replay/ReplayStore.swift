@@ -64,12 +64,22 @@ public enum ReplaySpending: Hashable, Sendable {
     case undecidable
     /// Unknown: the proof may have been used before the store's ``ReplayLife`` began. Another proof with a nonce of that life can be decided.
     case perhapsInEarlierLife
+    /// Unknown: the store couldn't be asked.
+    case unavailable
 }
 
-/// Records which proofs were used. A store that several servers share must keep the same contract.
+/// Records which proofs were used, in memory: it answers at once.
 public protocol ReplayStore: Sendable {
     /// Atomic: exactly one of several callers with the same ``ProofUse/identity`` gets ``ReplaySpending/spent``, whatever its
     /// ``ProofUse/life`` is. A store that doesn't know, or has no room, must return another value. One that has begun anew doesn't know what
     /// ``ReplayLife/excludesEarlierUse(of:)`` doesn't exclude.
     func spend(_ use: ProofUse, at time: Date) -> ReplaySpending
+}
+
+/// Records which proofs were used, in a database for instance, which several servers share. Its contract is that of ``ReplayStore``.
+///
+/// What it has spent it must know up to the end of the second ``ProofUse/expires``, by the clock of every server.
+public protocol AsyncReplayStore: Sendable {
+    /// - Returns: ``ReplaySpending/unavailable`` if it failed. The proof may be spent then: it must not be accepted.
+    func spend(_ use: ProofUse, at time: Date) async -> ReplaySpending
 }

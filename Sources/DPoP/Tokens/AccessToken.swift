@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import StrictJSON
 import WireText
 
 /// An access token of this issuer that was valid when it was verified. Only ``AccessTokenVerifier`` can make one.

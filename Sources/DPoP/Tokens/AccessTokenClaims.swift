@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import StrictJSON
 import WireText
 
 /// The claims of an access token (RFC 9068 section 2.2). Times are whole seconds: fractions are dropped when the token is written.

@@ -1,8 +1,6 @@
-import FoundationEssentials
+import Admission
 import Glibc
 import Settings
-import SwiftASN1
-import X509
 
 /// The gateway's address for browsers, as far as the gateway knows it. A proxy may have a different address; then the operator sets
 /// PUBLIC_ORIGIN.
@@ -13,18 +11,9 @@ enum PageAddress {
         if let origin = configuration.tickets.publicOrigin { return origin }
         let (hosts, tls) = (configuration.listener.hosts, configuration.tls)
         let isOne = hosts.count == 1 && !hosts[0].isWildcard
-        let name = isOne ? "\(hosts[0])" : tls.flatMap(certificateName) ?? machineName
+        let name = isOne ? "\(hosts[0])" : tls?.names.first ?? machineName
         let (scheme, usual) = tls == nil ? ("http", 80) : ("https", 443)
         return "\(scheme)://\(name)" + (port == usual ? "" : ":\(port)")
-    }
-
-    /// The certificate's first DNS name without a wildcard.
-    private static func certificateName(_ tls: GatewayConfiguration.TLS) -> String? {
-        guard let text = try? NamedFile.text(tls.certificatePath),
-            let leaf = try? Certificate(pemEncoded: text), let names = try? leaf.extensions.subjectAlternativeNames
-        else { return nil }
-        for case .dnsName(let name) in names where !name.hasPrefix("*") { return name }
-        return nil
     }
 
     private static var machineName: String {

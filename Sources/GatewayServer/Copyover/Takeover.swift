@@ -202,7 +202,9 @@ extension Gateway {
         state.holdings?.inherit(rows.holders.compactMap { HolderMark(bytes: $0) })
     }
 
-    var carriedTickets: [CarriedTicket] { state.tickets.carried(by: server.carrier) }
+    var carriedTickets: [CarriedTicket] {
+        state.tickets.carried(by: server.carrier) + state.tickets.carriedNext(at: .now)
+    }
 
     func restore(_ tickets: [CarriedTicket]) throws {
         let carrier = server.carrier

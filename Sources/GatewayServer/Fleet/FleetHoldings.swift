@@ -4,11 +4,12 @@ import Logging
 import Observability
 import Relay
 import Synchronization
+import WireText
 
 /// `MAX_SESSIONS_PER_DEVICE` in the whole fleet. Each gateway notes in the store how many sessions each client has at it, and looks up those of a client that begins one.
 ///
 /// A session is open before the answer is there. If it is one too many, one of the client's sessions that wait for it is ended, here or by another gateway, as a single
-/// gateway does; if there is none, the new one is closed. While the store doesn't answer each gateway keeps the limit by itself.
+/// gateway does (`SessionEviction`); if there is none, the new one is closed. Sessions of identities that several clients may share are ended only by the gateway at which the new one begins. While the store doesn't answer each gateway keeps the limit by itself.
 ///
 /// Changes are gathered and written by one task, so that a write costs the same however many there are.
 final class FleetHoldings: FleetSessionCounts {
@@ -32,11 +33,16 @@ final class FleetHoldings: FleetSessionCounts {
     private let alarm = Alarm()
     private let state = Mutex(State())
 
-    private typealias Excess = @Sendable () -> Void
+    /// A session that has begun, and may be one too many.
+    private struct Newcomer {
+        let owner: SessionOwner
+        let address: IPAddress
+        let close: @Sendable () -> Void
+    }
 
     private struct State {
         var directory: SessionDirectory?
-        var waiting: [Identity: [Excess]] = [:]
+        var waiting: [Identity: [Newcomer]] = [:]
         /// Clients of which the store may have a row of this gateway.
         var written: [HolderMark: Identity] = [:]
         /// Clients of which the process before may have left a row.
@@ -70,7 +76,9 @@ final class FleetHoldings: FleetSessionCounts {
 
     func changed(_ owner: Identity) { wait(for: owner, nil) }
 
-    func began(_ owner: Identity, excess: @escaping @Sendable () -> Void) { wait(for: owner, excess) }
+    func began(_ owner: SessionOwner, from address: IPAddress, excess: @escaping @Sendable () -> Void) {
+        wait(for: owner.identity, Newcomer(owner: owner, address: address, close: excess))
+    }
 
     func isElsewhere(_ owner: Identity, answer: @escaping @Sendable (Bool) -> Void) {
         let mayAsk = state.withLock { state in
@@ -86,11 +94,11 @@ final class FleetHoldings: FleetSessionCounts {
         }
     }
 
-    private func wait(for owner: Identity, _ excess: Excess?) {
+    private func wait(for owner: Identity, _ newcomer: Newcomer?) {
         let isFirst = state.withLock { state in
             guard state.waiting[owner] != nil || state.waiting.count < Self.maximumClients else { return false }
             let isFirst = state.waiting.isEmpty
-            state.waiting[owner, default: []] += excess.map { [$0] } ?? []
+            state.waiting[owner, default: []] += newcomer.map { [$0] } ?? []
             if state.waiting[owner, default: []].count > Self.maximumExcess { state.waiting[owner]?.removeFirst() }
             return isFirst
         }
@@ -158,15 +166,15 @@ final class FleetHoldings: FleetSessionCounts {
         }
     }
 
-    private func write(_ batch: ArraySlice<(key: Identity, value: [Excess])>) async throws(KeyRegistryError) {
+    private func write(_ batch: ArraySlice<(key: Identity, value: [Newcomer])>) async throws(KeyRegistryError) {
         guard let directory = state.withLock({ $0.directory }) else { return }
         var holdings: [Holding] = []
-        var begun: [HolderMark: (owner: Identity, excess: [Excess])] = [:]
-        for (owner, excess) in batch {
+        var begun: [HolderMark: (owner: Identity, newcomers: [Newcomer])] = [:]
+        for (owner, newcomers) in batch {
             guard let mark = HolderMark(bytes: owner.mark), let count = countToWrite(of: owner, mark, directory)
             else { continue }
-            holdings.append(Holding(mark, sessions: count.sessions, detached: count.detached))
-            if !excess.isEmpty, count.sessions > 0 { begun[mark] = (owner, excess) }
+            holdings.append(Holding(mark, sessions: count.sessions, detached: count.evictable))
+            if !newcomers.isEmpty, count.sessions > 0 { begun[mark] = (owner, newcomers) }
         }
         guard !holdings.isEmpty else { return }
         try await store.note(holdings, of: gateway)
@@ -178,9 +186,13 @@ final class FleetHoldings: FleetSessionCounts {
         for (mark, count) in elsewhere {
             guard let client = begun[mark] else { continue }
             let excess = count + directory.count(of: client.owner).sessions - directory.limits.perDevice
-            for close in client.excess.suffix(max(0, excess)) {
-                if directory.evictOldest(of: client.owner) { continue }
-                if try await !store.makeRoom(for: mark, at: gateway) { close() }
+            for newcomer in client.newcomers.suffix(max(0, excess)) {
+                if directory.evictOldest(of: newcomer.owner, from: newcomer.address, at: .now) { continue }
+                // Only addresses tell strangers apart, and other gateways don't know this one's.
+                guard !newcomer.owner.isShared, try await store.makeRoom(for: mark, at: gateway) else {
+                    newcomer.close()
+                    continue
+                }
             }
         }
     }
@@ -218,7 +230,7 @@ final class FleetHoldings: FleetSessionCounts {
         for (mark, count) in try await store.takeEvictions(of: gateway) {
             guard let owner = state.withLock({ $0.written[mark] }) else { continue }
             var left = count
-            while left > 0, directory.evictOldest(of: owner) { left -= 1 }
+            while left > 0, directory.evictOldest(of: .elsewhere(owner), from: nil, at: .now) { left -= 1 }
         }
     }
 

@@ -1,5 +1,6 @@
 import Admission
 import FoundationEssentials
+import KeyStore
 import Observability
 import PrometheusText
 import Reactors
@@ -78,7 +79,8 @@ struct GatewayInspector: Sendable {
 
     private func storeFigures() -> [MetricObservation] {
         guard let store = state.store else { return [] }
-        return store.queueLengths.map { name, count in
+        let tickets = state.keptTickets.map { [(name: "tickets", count: $0.waiting)] } ?? []
+        return (store.queueLengths + tickets).map { name, count in
             one(.storeQueue, [MetricDimension("queue", name)], Double(count))
         } + [one(.storeWritable, storeProbe?.problem() == nil ? 1 : 0)]
     }

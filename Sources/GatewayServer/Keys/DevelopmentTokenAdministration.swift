@@ -12,15 +12,20 @@ package struct DevelopmentTokenAdministration {
 
     private let store: any DevelopmentTokenStore
 
-    /// - Parameter creating: whether a missing file is created, to issue tokens before the gateway's first start.
-    package init(_ location: StoreLocation, creating: Bool) throws(DevelopmentTokenAdministrationError) {
-        do throws(StoreOpeningError) { store = try location.open(creating: creating) } catch {
+    /// - Parameter location: an existing store; it isn't created.
+    package init(_ location: StoreLocation) throws(DevelopmentTokenAdministrationError) {
+        do throws(StoreOpeningError) { store = try location.open() } catch {
             switch error {
             case .missing(let path): throw .noStore(path: path)
             case .file(let reason): throw .store("\(reason)")
             case .database(let reason): throw .database(reason)
             }
         }
+    }
+
+    /// - Parameter store: the running gateway's own.
+    init(_ store: any DevelopmentTokenStore) {
+        self.store = store
     }
 
     /// - Parameter routes: the names of its routes; empty: all.
@@ -50,11 +55,16 @@ package struct DevelopmentTokenAdministration {
     ///
     /// - Returns: how many there are.
     package func list(
-        at time: Date, _ show: (String) -> Void
+        at time: Date, json: Bool = false, _ show: (String) -> Void
     ) async throws(DevelopmentTokenAdministrationError) -> Int {
-        let tokens = try await errors { () async throws(KeyRegistryError) in try await store.developmentTokens() }
-        for token in tokens { show(line(token, at: milliseconds(time))) }
+        let tokens = try await all(at: time)
+        for token in tokens { show(json ? token.json : token.line) }
         return tokens.count
+    }
+
+    func all(at time: Date) async throws(DevelopmentTokenAdministrationError) -> [DevelopmentTokenDescription] {
+        let tokens = try await errors { () async throws(KeyRegistryError) in try await store.developmentTokens() }
+        return tokens.map { DevelopmentTokenDescription($0, at: milliseconds(time)) }
     }
 
     package func revoke(_ id: String, at time: Date) async throws(DevelopmentTokenAdministrationError) {
@@ -62,20 +72,6 @@ package struct DevelopmentTokenAdministration {
         let now = milliseconds(time)
         let isKnown = try await errors { () async throws(KeyRegistryError) in try await store.revoke(id, at: now) }
         guard isKnown else { throw .unknown }
-    }
-
-    private func line(_ token: DevelopmentToken, at time: Int64) -> String {
-        let state =
-            switch token.standing(at: time) {
-            case .granted: "valid"
-            case .refused(.revoked): "revoked"
-            case .refused: "expired"
-            }
-        let used = token.lastUsedAt.map { "\(Timestamp(unixMilliseconds: $0))" } ?? "never"
-        let routes = token.routes?.joined(separator: ",") ?? "all"
-        return
-            "\(token.id)  \(state)  \(EscapedText(token.name))  until \(Timestamp(unixMilliseconds: token.expiresAt))"
-            + "  devices \(token.devices)/\(token.maximumDevices)  routes \(EscapedText(routes))  last used \(used)"
     }
 
     private func milliseconds(_ time: Date) -> Int64 { Int64(time.timeIntervalSince1970 * 1_000) }
@@ -138,7 +134,7 @@ package enum DevelopmentTokenAdministrationError: Error, CustomStringConvertible
         switch self {
         case .store: "portcullis store check says what is wrong with it."
         case .database(let error): error.hint
-        case .noStore: "give the store's path with --store, or set ATTESTED_KEYS_PATH."
+        case .noStore: StoreOpeningError.hint
         case .malformedID, .unknown: "portcullis dev-tokens list shows all."
         case .full: "tokens leave the list 90 days after they have expired or were revoked."
         case .name, .routes, .days, .devices: nil

@@ -1,3 +1,4 @@
+import Admission
 package import FoundationEssentials
 package import KeyStore
 
@@ -37,7 +38,9 @@ extension KeyAdministration {
             guard await awaitNotice() else { throw .notNoticed }
         }
         let erased = try await administrationErrors { () async throws(KeyRegistryError) in
-            try await store.finishErasure(of: id)
+            let grants = try await store.places(ofDevice: id).map(\.token.text)
+            let holders = Identity.ofDevice(id, grants: grants).compactMap { HolderMark(bytes: $0.mark) }
+            return try await store.finishErasure(of: id, holders: holders)
         }
         // Also if nothing was found: an earlier try may have ended here.
         let isEmpty = try await administrationErrors { () async throws(KeyRegistryError) in try await store.emptyLog() }

@@ -21,7 +21,7 @@ extension KeyAdministration {
     ///   - dryRun: whether it only tells what it would forget.
     ///   - show: called with a line for each key that is forgotten.
     package func prune(
-        idleDays days: Int, at time: Date, dryRun: Bool, _ show: (String) -> Void
+        idleDays days: Int, at time: Date, dryRun: Bool, json: Bool = false, _ show: (String) -> Void
     ) async throws(KeyAdministrationError) -> PruningReport {
         guard (1...Self.maximumIdleDays).contains(days) else { throw .idleDays }
         let limit = Int64(time.timeIntervalSince1970 * 1_000) - Int64(days) * 86_400_000
@@ -37,7 +37,9 @@ extension KeyAdministration {
             let idle = keys.filter { $0.isIdle(since: limit) }
             let ids = idle.map(\.id)
             let forgotten = try await dryRun ? Set(ids) : forget(ids, idleSince: limit)
-            for key in idle where forgotten.contains(key.id) { show(KeyDescription(key).line) }
+            for key in idle where forgotten.contains(key.id) {
+                show(json ? KeyDescription(key).json : KeyDescription(key).line)
+            }
             report.forgotten += forgotten.count
             report.kept += listed.count - forgotten.count
             report.revoked += keys.count(where: \.isRevoked)

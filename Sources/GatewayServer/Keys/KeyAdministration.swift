@@ -36,14 +36,14 @@ package struct KeyAdministration {
     /// Calls `show` with a line for each key, in the order of their identifiers.
     ///
     /// - Returns: how many keys there are.
-    package func list(_ show: (String) -> Void) async throws(KeyAdministrationError) -> Int {
+    package func list(json: Bool = false, _ show: (String) -> Void) async throws(KeyAdministrationError) -> Int {
         var (last, count): (KeyID?, Int) = (nil, 0)
         while true {
             let keys = try await administrationErrors { [last] () async throws(KeyRegistryError) in
                 try await store.listing(after: last, limit: Self.page)
             }
             guard !keys.isEmpty else { return count }
-            for key in keys { show(KeyDescription.line(key)) }
+            for key in keys { show(json ? KeyDescription.json(key) : KeyDescription.line(key)) }
             count += keys.count
             last = keys.last?.id
         }
@@ -130,7 +130,7 @@ package enum KeyAdministrationError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .store: "portcullis store check says what is wrong with it."
         case .database(let error): error.hint
-        case .noStore: "give the store's path with --store, or set ATTESTED_KEYS_PATH."
+        case .noStore: StoreOpeningError.hint
         case .malformedKeyID, .unknownKey: "portcullis keys list shows all."
         case .reason: "name a ticket or a page that says more."
         case .idleDays: "portcullis keys prune --idle 90d --dry-run shows what it would forget."
@@ -159,48 +159,5 @@ func administrationErrors<Result>(
         return try await body()
     } catch {
         throw .store("\(error)")
-    }
-}
-
-/// A readable description of a key. Data from a device is escaped, since a terminal shows it.
-struct KeyDescription {
-    private let key: DeviceKey
-
-    init(_ key: DeviceKey) {
-        self.key = key
-    }
-
-    static func line(_ listed: ListedKey) -> String {
-        switch listed {
-        case .key(let key): KeyDescription(key).line
-        case .damaged(let id): "\(id.base64)  damaged  portcullis store check says what is wrong with it"
-        }
-    }
-
-    /// Identifier, state, app, counter, last use.
-    var line: String {
-        let state = key.isErased ? "erased" : key.isRevoked ? "revoked" : "active"
-        return
-            "\(key.id.base64)  \(state)  \(EscapedText(key.app))  counter \(key.counter)  last used \(time(key.lastUsedAt))"
-    }
-
-    var full: String {
-        var rows = [
-            ("key", key.id.base64), ("app", "\(EscapedText(key.app))"),
-            ("environment", "\(EscapedText(key.environment))"),
-            ("trust root", Hexadecimal.encode(key.trustRoot)), ("counter", "\(key.counter)"),
-            ("registered", time(key.registeredAt)), ("last used", time(key.lastUsedAt)),
-            ("receipt", "\(key.receipt.count) bytes"),
-        ]
-        if let category = key.validationCategory { rows.append(("validation category", "\(category)")) }
-        if let version = key.bundleVersion { rows.append(("bundle version", "\(EscapedText(version))")) }
-        if let revokedAt = key.revokedAt {
-            rows.append(("revoked", "\(time(revokedAt)): \(EscapedText(key.revocationReason ?? ""))"))
-        }
-        return rows.map { "\($0.0): \($0.1)" }.joined(separator: "\n")
-    }
-
-    private func time(_ milliseconds: Int64?) -> String {
-        milliseconds.map { "\(Timestamp(unixMilliseconds: $0))" } ?? "never"
     }
 }

@@ -4,6 +4,7 @@ package import FoundationEssentials
 import KeyStore
 import Observability
 package import Settings
+import WireText
 
 /// The operator's administration of the keys that sign access tokens, on a store that a gateway may be using at the same time.
 package struct SigningKeyAdministration {
@@ -25,14 +26,28 @@ package struct SigningKeyAdministration {
     }
 
     /// A line for each key: the published ones in the order in which they sign, then the revoked ones.
-    package func list(at time: Date) throws(SigningKeyAdministrationError) -> [String] {
+    package func list(at time: Date, json: Bool = false) throws(SigningKeyAdministrationError) -> [String] {
         let stored: StoredSigningKeys
         do throws(KeyRegistryError) { stored = try store.signingKeys() } catch { throw .keys("\(error)") }
         let stages = SigningKeyStages(stored, schedule: rotation.schedule, at: time)
         return stored.keys.map { key in
-            "\(key.id)  \(stages?.stage(of: key.id) ?? "damaged")  published \(shown(key.publishedAt))"
-                + "  signs from \(shown(key.signsFrom))"
-        } + stored.revoked.map { "\($0.id)  revoked  at \(shown($0.revokedAt))" }
+            let stage = "\(stages?.stage(of: key.id) ?? "damaged")"
+            let (published, signs) = (shown(key.publishedAt), shown(key.signsFrom))
+            guard json else { return "\(key.id)  \(stage)  published \(published)  signs from \(signs)" }
+            return object([("key", key.id), ("state", stage), ("publishedAt", published), ("signsFrom", signs)])
+        }
+            + stored.revoked.map { key in
+                let time = shown(key.revokedAt)
+                guard json else { return "\(key.id)  revoked  at \(time)" }
+                return object([("key", key.id), ("state", "revoked"), ("revokedAt", time)])
+            }
+    }
+
+    /// In one line.
+    private func object(_ members: [(name: String, text: String)]) -> String {
+        var writer = JSONWriter()
+        for member in members { writer.member(member.name, member.text) }
+        return String(decoding: writer.object, as: UTF8.self)
     }
 
     /// - Returns: the new key, and when it begins to sign.
@@ -73,7 +88,7 @@ package enum SigningKeyAdministrationError: Error, CustomStringConvertible {
         switch self {
         case .keys: "portcullis store check says what is wrong with it."
         case .database(let error): error.hint
-        case .noStore: "give the store's path with --store, or set ATTESTED_KEYS_PATH."
+        case .noStore: StoreOpeningError.hint
         case .unknownKey: "portcullis signing-keys list shows all."
         }
     }

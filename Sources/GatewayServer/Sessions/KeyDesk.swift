@@ -28,7 +28,7 @@ struct KeyDesk: DeviceDesk {
     }
 
     /// A revocation takes effect whether or not it can be recorded. A restoration lets somebody in, so it has to be recorded first.
-    func change(_ device: String, _ change: DeviceChange, detail: String) async -> DeviceOutcome {
+    func change(_ device: String, _ change: DeviceChange, detail: String) async -> DeskOutcome {
         guard let id = KeyID(text: device) else { return .malformed }
         do throws(KeyAdministrationError) {
             switch change {

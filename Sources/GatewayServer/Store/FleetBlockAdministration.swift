@@ -3,6 +3,7 @@ import KeyStorePostgreSQL
 package import Observability
 import PostgreSQL
 import Settings
+import WireText
 
 /// The operator's changes of the fleet's block list. The calls block; each is one transaction, together with its entry in the feed of changes.
 extension FleetStoreAdministration {
@@ -41,13 +42,23 @@ extension FleetStoreAdministration {
     }
 
     /// One line an entry, as in the file of BLOCK_LIST_PATH; time and reason are a comment.
-    package func blocked() throws(FleetBlockError) -> [String] {
+    package func blocked(json: Bool = false) throws(FleetBlockError) -> [String] {
         let session = try checkedSession()
         let found = try database { () throws(DatabaseError) in try FleetBlockList.entries(in: session) }
         return found.map { entry in
-            let reason = entry.reason.map { " \(EscapedText($0))" } ?? ""
-            return "\(EscapedText(entry.text))  # \(Timestamp(unixMilliseconds: entry.addedAt))\(reason)"
+            let added = "\(Timestamp(unixMilliseconds: entry.addedAt))"
+            guard !json else { return Self.object(entry.text, added, entry.reason) }
+            return "\(EscapedText(entry.text))  # \(added)" + (entry.reason.map { " \(EscapedText($0))" } ?? "")
         }
+    }
+
+    /// In one line.
+    private static func object(_ entry: String, _ added: String, _ reason: String?) -> String {
+        var writer = JSONWriter()
+        writer.member("entry", entry)
+        writer.member("addedAt", added)
+        if let reason { writer.member("reason", reason) }
+        return String(decoding: writer.object, as: UTF8.self)
     }
 
     /// In one spelling, so that the same entry isn't stored twice.

@@ -18,6 +18,8 @@ package struct RegistrationRules: RecordRules {
     /// From the publication of a signing key to its first use, in milliseconds.
     static let longestPublication: Int64 = 366 * 86_400_000
     private static let dayMilliseconds: Int64 = 86_400_000
+    /// The operator's tickets last for 30 days, and the next ones of their sessions for a day longer.
+    private static let longestTicket = 31 * dayMilliseconds + clockTolerance
 
     /// Unix milliseconds.
     private let now: Int64
@@ -37,6 +39,11 @@ package struct RegistrationRules: RecordRules {
             faults.expect(Self.isThumbprint(key.id), "its name is no thumbprint")
             faults.expect(isTime(key.revokedAt), "the time of its revocation is impossible")
         case .secret(let secret): check(secret, &faults)
+        case .ticket(let ticket):
+            faults.expect(
+                TicketOffice.isNextTicket(ticket), "its client or its session can't be read, or is another one")
+            faults.expect(
+                ticket.expires >= 0 && ticket.expires <= now + Self.longestTicket, "the time of its end is impossible")
         case .blocked(let entry, let reason, let addedAt): checkBlocked(entry, reason, addedAt, &faults)
         }
         return faults.all

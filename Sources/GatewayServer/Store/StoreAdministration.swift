@@ -149,7 +149,7 @@ package enum StoreAdministrationError: Error, CustomStringConvertible {
     package var hint: String {
         switch self {
         case .store: "portcullis store check says what is wrong with it."
-        case .noStore: "give the store's path with --store, or set ATTESTED_KEYS_PATH."
+        case .noStore: StoreOpeningError.hint
         case .copy: "no file was left. Free some space, or name a file in another directory."
         case .exists: "name another file, or replace this one with --force."
         case .isTheStore: "name a file elsewhere, best on another disk."

@@ -6,21 +6,21 @@ import PostgreSQL
 package import Settings
 
 /// Opens the store of the settings for an operator's command. From there on no command needs to know which one it is.
+///
+/// A command creates no store: only the gateway does, so a command can't work on one that no gateway reads.
 extension StoreLocation {
     /// Blocks, at most as long as the database may take to be reached.
-    ///
-    /// - Parameter creating: whether a missing file is created. The tables of a database never are.
-    package func open(creating: Bool = false) throws(StoreOpeningError) -> any AdministrableStore {
+    package func open() throws(StoreOpeningError) -> any AdministrableStore {
         switch self {
-        case .file(let path): try Self.open(path, creating: creating)
+        case .file(let path): try Self.open(path)
         case .database(let configuration): try Self.open(configuration)
         }
     }
 
-    private static func open(_ path: String, creating: Bool) throws(StoreOpeningError) -> any AdministrableStore {
-        guard creating || access(path, F_OK) == 0 || errno != ENOENT else { throw .missing(path: path) }
+    private static func open(_ path: String) throws(StoreOpeningError) -> any AdministrableStore {
+        guard access(path, F_OK) == 0 || errno != ENOENT else { throw .missing(path: path) }
         do throws(KeyRegistryError) {
-            return try SQLiteKeyRegistry(path: path, creating: creating)
+            return try SQLiteKeyRegistry(path: path, creating: false)
         } catch {
             throw .file(error)
         }
@@ -52,4 +52,8 @@ package enum StoreOpeningError: Error {
     case missing(path: String)
     case file(KeyRegistryError)
     case database(FleetStoreError)
+
+    /// For a missing file.
+    static let hint =
+        "the gateway makes it when it starts. --env-file names the gateway's settings, --store the file itself."
 }

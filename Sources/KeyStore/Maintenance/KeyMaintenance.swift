@@ -15,7 +15,9 @@ package protocol KeyMaintenance: KeyRegistry {
     func beginErasure(of id: KeyID, at time: Int64) async throws(KeyRegistryError) -> Bool
 
     /// The second step: removes all rows that name the key, or the thumbprint of a device's key.
-    func finishErasure(of id: KeyID) async throws(KeyRegistryError) -> Erasure
+    ///
+    /// - Parameter holders: the identities that the device has had; their next tickets are removed, too.
+    func finishErasure(of id: KeyID, holders: [HolderMark]) async throws(KeyRegistryError) -> Erasure
 
     func places(ofDevice device: KeyID) async throws(KeyRegistryError) -> [DevelopmentPlace]
 

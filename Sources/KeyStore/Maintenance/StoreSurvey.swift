@@ -5,6 +5,8 @@ package enum StoreRecord: Sendable {
     case signingKey(StoredSigningKey)
     case revokedSigningKey(StoredSigningKeys.Revoked)
     case secret(NamedSecret)
+    /// A session's next ticket.
+    case ticket(KeptTicket)
     /// An entry of a fleet's block list; the time in Unix milliseconds.
     case blocked(entry: String, reason: String?, addedAt: Int64)
 
@@ -16,6 +18,7 @@ package enum StoreRecord: Sendable {
         case .signingKey(let key): Self.name(ofSigningKey: key.id)
         case .revokedSigningKey(let key): Self.name(ofSigningKey: key.id)
         case .secret(let secret): Self.name(ofSecret: secret.name)
+        case .ticket: Self.ticketName
         case .blocked(let entry, _, _): "block list entry \(Self.short(entry))"
         }
     }
@@ -23,6 +26,9 @@ package enum StoreRecord: Sendable {
     package static func name(of key: KeyID) -> String { "key \(key.base64)" }
     package static func name(ofSigningKey id: String) -> String { "signing key \(short(id))" }
     package static func name(ofSecret name: String) -> String { "secret \(short(name))" }
+
+    /// Nothing about a ticket is for a screen.
+    package static let ticketName = "a ticket"
 
     private static let maximumNameBytes = 64
 
@@ -74,7 +80,7 @@ package struct StoreSurvey: Sendable {
             revokedKeys += key.isRevoked ? 1 : 0
         case .token: tokens += 1
         case .signingKey: signingKeys += 1
-        case .revokedSigningKey: break
+        case .revokedSigningKey, .ticket: break
         case .secret: secrets += 1
         case .blocked: blocked += 1
         }
@@ -132,6 +138,8 @@ package enum RecordLimits {
     package static let secretNameBytes = 64
     /// Also of one that is encrypted.
     package static let secretBytes = 1_024
+    /// Tickets of a store: ``KeptTicket/perSession`` of so many sessions as `MAX_TICKETS` can be.
+    package static let ticketRows = 2_000_000
     /// Rows of signing keys, those of revoked ones included, and of secrets, each.
     package static let secretRows = 1_000
 }

@@ -11,7 +11,9 @@ package final class MemorySharedRegistry: SharedKeyRegistry {
         var incarnation: StoreIncarnation
         var began: Int64
         var marks: [Name: Int64] = [:]
-        var tickets: [[UInt8]: (ticket: SealedTicket, uses: Int)] = [:]
+        var tickets: [[UInt8]: (ticket: SealedTicket, uses: Int, session: SessionMark?)] = [:]
+        /// Next tickets, from the oldest to the newest.
+        var sessions: [SessionMark: [[UInt8]]] = [:]
         /// Marks that expired until then were forgotten, and are refused.
         var forgotten = Int64.min
         var isFull = false
@@ -21,8 +23,44 @@ package final class MemorySharedRegistry: SharedKeyRegistry {
             guard ticket.expires > forgotten else { return .expired }
             guard tickets[ticket.hash] == nil else { return .alreadySpent }
             guard !isFull else { return .full }
-            tickets[ticket.hash] = (ticket, uses)
+            tickets[ticket.hash] = (ticket, uses, nil)
             return .spent
+        }
+
+        mutating func keep(_ ticket: KeptTicket, in incarnation: StoreIncarnation) -> MarkSpending {
+            guard let sealed = SealedTicket(hash: ticket.hash, sealed: ticket.content, expires: ticket.expires) else {
+                return .full
+            }
+            let outcome = keep(sealed, uses: 1, in: incarnation)
+            guard outcome == .spent else { return outcome }
+            tickets[ticket.hash]?.session = ticket.session
+            let known = sessions[ticket.session, default: []]
+            for hash in known.dropLast(KeptTicket.perSession - 1) { tickets[hash] = nil }
+            sessions[ticket.session] = known.suffix(KeptTicket.perSession - 1) + [ticket.hash]
+            return .spent
+        }
+
+        mutating func shorten(_ session: SessionMark, to time: Int64) {
+            for hash in sessions[session] ?? [] {
+                guard let (ticket, uses, _) = tickets[hash],
+                    let shorter = SealedTicket(
+                        hash: hash, sealed: ticket.sealed, expires: min(ticket.expires, time))
+                else { continue }
+                tickets[hash] = (shorter, uses, session)
+            }
+        }
+
+        mutating func discard(_ hash: [UInt8]) {
+            guard let session = tickets.removeValue(forKey: hash)?.session else { return }
+            sessions[session]?.removeAll { $0 == hash }
+        }
+
+        mutating func forgetTickets(expiredAt limit: Int64) {
+            tickets = tickets.filter { $0.value.ticket.expires > limit }
+            sessions = sessions.compactMapValues { hashes in
+                let left = hashes.filter { tickets[$0] != nil }
+                return left.isEmpty ? nil : left
+            }
         }
     }
 
@@ -82,6 +120,21 @@ package final class MemorySharedRegistry: SharedKeyRegistry {
         then(.success(state.withLock { $0.keep(ticket, uses: uses, in: incarnation) }))
     }
 
+    package func keep(
+        _ ticket: KeptTicket, in incarnation: StoreIncarnation,
+        then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void
+    ) {
+        then(.success(state.withLock { $0.keep(ticket, in: incarnation) }))
+    }
+
+    package func shortenTickets(
+        ofSession session: SessionMark, to time: Int64,
+        then: @escaping @Sendable (Result<Void, KeyRegistryError>) -> Void
+    ) {
+        state.withLock { $0.shorten(session, to: time) }
+        then(.success(()))
+    }
+
     package func giveBack(
         _ ticket: SealedTicket, in incarnation: StoreIncarnation,
         then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void
@@ -101,15 +154,20 @@ package final class MemorySharedRegistry: SharedKeyRegistry {
         then: @escaping @Sendable (Result<TakenTicket?, KeyRegistryError>) -> Void
     ) {
         let taken = state.withLock { state -> TakenTicket? in
-            guard state.incarnation == incarnation, let (ticket, uses) = state.tickets[hash] else { return nil }
-            state.tickets[hash] = uses > 1 ? (ticket, uses - 1) : nil
+            guard state.incarnation == incarnation, let (ticket, uses, session) = state.tickets[hash] else {
+                return nil
+            }
+            state.tickets[hash] = uses > 1 ? (ticket, uses - 1, session) : nil
+            if let session {
+                for other in state.sessions.removeValue(forKey: session) ?? [] { state.tickets[other] = nil }
+            }
             return ticket.expires > time ? TakenTicket(ticket, remaining: uses - 1) : nil
         }
         then(.success(taken))
     }
 
     package func discardTicket(hash: [UInt8], then: @escaping @Sendable (Result<Void, KeyRegistryError>) -> Void) {
-        state.withLock { $0.tickets[hash] = nil }
+        state.withLock { $0.discard(hash) }
         then(.success(()))
     }
 
@@ -118,7 +176,7 @@ package final class MemorySharedRegistry: SharedKeyRegistry {
             let limit = max(state.forgotten, time)
             state.forgotten = limit
             state.marks = state.marks.filter { $0.value > limit }
-            state.tickets = state.tickets.filter { $0.value.ticket.expires > limit }
+            state.forgetTickets(expiredAt: limit)
             state.isFull = state.marks.count + state.tickets.count > maximum
         }
     }

@@ -29,7 +29,18 @@ package protocol SharedKeyRegistry: KeyRegistry {
         _ ticket: SealedTicket, uses: Int, in incarnation: StoreIncarnation,
         then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void)
 
-    /// Takes one use of a ticket: as many callers get one as it has uses, whenever they call. Nil if there is none of this hash, or it has expired.
+    /// Keeps a session's next ticket, as ``KeptTicketStore/keep(_:then:)``.
+    func keep(
+        _ ticket: KeptTicket, in incarnation: StoreIncarnation,
+        then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void)
+
+    /// As ``KeptTicketStore/shorten(ofSession:to:)``.
+    func shortenTickets(
+        ofSession session: SessionMark, to time: Int64,
+        then: @escaping @Sendable (Result<Void, KeyRegistryError>) -> Void)
+
+    /// Takes one use of a ticket: as many callers get one as it has uses, whenever they call. Nil if there is none of this hash, or it has expired. With a next
+    /// ticket all of its session are taken.
     ///
     /// - Parameter time: Unix milliseconds.
     func takeTicket(
@@ -76,6 +87,12 @@ extension SharedKeyRegistry {
         try await answer { keep(ticket, uses: uses, in: incarnation, then: $0) }
     }
 
+    package func keep(
+        _ ticket: KeptTicket, in incarnation: StoreIncarnation
+    ) async throws(KeyRegistryError) -> MarkSpending {
+        try await answer { keep(ticket, in: incarnation, then: $0) }
+    }
+
     package func takeTicket(
         hash: [UInt8], at time: Int64, in incarnation: StoreIncarnation
     ) async throws(KeyRegistryError) -> TakenTicket? {
@@ -86,6 +103,10 @@ extension SharedKeyRegistry {
         _ ticket: SealedTicket, in incarnation: StoreIncarnation
     ) async throws(KeyRegistryError) -> MarkSpending {
         try await answer { giveBack(ticket, in: incarnation, then: $0) }
+    }
+
+    package func shortenTickets(ofSession session: SessionMark, to time: Int64) async throws(KeyRegistryError) {
+        try await answer { shortenTickets(ofSession: session, to: time, then: $0) }
     }
 
     package func discardTicket(hash: [UInt8]) async throws(KeyRegistryError) {

@@ -15,7 +15,7 @@ package struct PostgreSQLSchema: Sendable {
 
     /// This program's.
     package static let current = PostgreSQLSchema(migrations: [
-        .first, .members, .sessions, .blockList, .holdings, .rowLocks, .alive, .tickets, .housekeeping,
+        .first, .members, .sessions, .blockList, .holdings, .rowLocks, .alive, .tickets, .housekeeping, .nextTickets,
     ])
 
     private let migrations: [Migration]

@@ -63,8 +63,10 @@ extension RelayServer {
         return onReactors { table, _ in table.all.count { $0.waitsToMove(by: carrier) } }.reduce(0, +)
     }
 
-    /// Sessions of this process.
-    package var sessionsHere: Int { onReactors { table, _ in table.count }.reduce(0, +) }
+    /// Sessions of this process. Clients whose sessions other gateways have were sent away, and closing links have no session any more.
+    package var sessionsHere: Int {
+        onReactors { table, _ in table.all.count { $0.machine.isUnderway } }.reduce(0, +)
+    }
 
     /// The ids of sessions that the fleet knows to be here and that don't go: nobody finds them behind the other process' name.
     package func announcedSessions(but frozen: [FrozenSession]) -> [String] {

@@ -20,6 +20,12 @@ enum MoveStanding {
 // MARK: In the process that is replaced
 
 extension Session {
+    /// Another process goes on with it.
+    func handedOver() {
+        leave()
+        settings.metrics.sessionEnded(EndReason.handedOver)
+    }
+
     /// Sends its client away, if the session can go to another process without it.
     func prepareToMove(by carrier: PrincipalCarrier) -> MoveStanding {
         guard machine.isUnderway else { return .staying }

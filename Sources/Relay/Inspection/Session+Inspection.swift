@@ -37,7 +37,9 @@ extension Session {
             isAttached: link != nil, bytesFromClient: counters.bytesFromClient, bytesToClient: counters.bytesToClient)
     }
 
+    /// Frames are counted now and then, and here.
     var detail: SessionDetail {
+        link?.noteFrames()
         let end = machine.isDetached ? machine.nextDeadline : nil
         return SessionDetail(
             summary: summary, target: targetName, targetTLS: leg?.tlsVersion, isSecure: client.isSecure,

@@ -61,7 +61,7 @@ struct AuthorizationEndpoint: InternalEndpoint {
                     request: request, authorization: head.texts("authorization"), proofs: head.texts("dpop"),
                     address: context.address, methods: demand.methods, route: demand.route, moment: context.moment))
         } catch {
-            return .failure(RefusedRequest(.token(.invalidRequest, detail: "\(error)")))
+            return .failure(RefusedRequest(.token(.invalidRequest, detail: "\(error)", reason: "\(error)")))
         }
     }
 
@@ -99,7 +99,7 @@ struct AuthorizationEndpoint: InternalEndpoint {
     static func refusal(_ refusal: Refusal, requestID: String) -> HTTPAnswer {
         let answer = JSONAnswers.refusal(refusal, requestID: requestID)
         var headers = answer.headers + [("X-Refusal-Request-Id", requestID)]
-        headers.append(("X-Refusal-Description", refusal.token?.description ?? refusal.message))
+        headers.append(("X-Refusal-Description", refusal.description(ofRequest: requestID) ?? refusal.message))
         return HTTPAnswer(status: status(of: refusal), headers: headers, body: answer.body)
     }
 

@@ -1,4 +1,5 @@
 package import Admission
+package import WireText
 
 /// Keeps `MAX_SESSIONS_PER_DEVICE` in a whole fleet: tells the other gateways how many sessions a client has here, and finds out how many it has there.
 ///
@@ -9,8 +10,10 @@ package protocol FleetSessionCounts: Sendable {
 
     /// This client has one session more.
     ///
-    /// - Parameter excess: called once at most, on any thread, if the client has too many in the whole fleet.
-    func began(_ owner: Identity, excess: @escaping @Sendable () -> Void)
+    /// - Parameters:
+    ///   - address: where it has begun.
+    ///   - excess: called once at most, on any thread, if the client has too many in the whole fleet.
+    func began(_ owner: SessionOwner, from address: IPAddress, excess: @escaping @Sendable () -> Void)
 
     /// Whether this client has a session at another gateway.
     ///
@@ -21,6 +24,6 @@ package protocol FleetSessionCounts: Sendable {
 /// A client's sessions at this gateway.
 package struct SessionCount: Hashable, Sendable {
     package let sessions: Int
-    /// Those of them that wait for their client.
-    package let detached: Int
+    /// Those of them that end if their client begins one at another gateway: they wait for it, and no other client has its identity.
+    package let evictable: Int
 }

@@ -40,6 +40,12 @@ extension Session {
         settings.logger.debug("target connected", metadata: metadata)
     }
 
+    /// What the operator can do about the end; nil: the reason says all.
+    var endRemark: String? {
+        guard machine.endReason == .targetBroken, case .translated(let translation) = dialect else { return nil }
+        return translation.value.brokenStream?.remark
+    }
+
     func text(of target: AuthorizedTarget?) -> Logger.MetadataValue {
         "\(target.map { "\($0.host.text):\($0.port)" } ?? "-")"
     }

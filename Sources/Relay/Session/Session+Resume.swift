@@ -7,6 +7,12 @@ import WireText
 
 /// A session that becomes detached, and one that moves to another link.
 extension Session {
+    /// Another session takes its place on its link.
+    func dismiss() {
+        leave()
+        settings.metrics.sessionEnded(EndReason.sessionReplaced)
+    }
+
     // MARK: Without a client
 
     /// The session continues without a client; its owner may resume it.

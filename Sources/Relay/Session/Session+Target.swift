@@ -48,7 +48,7 @@ extension Session {
 
     private func takeLease() -> Bool {
         guard lease == nil else { return true }
-        switch settings.directory.reserve(for: client) {
+        switch settings.directory.reserve(for: client, at: loop.now) {
         case .reserved(let lease), .reservedInPlaceOf(let lease, _):
             self.lease = lease
             settings.directory.noteBegun(of: client, lease, SessionHolder(self))
@@ -99,6 +99,7 @@ extension Session {
         var generator = SystemRandomNumberGenerator()
         let token = SessionToken(using: &generator)
         let identity = SessionIdentity(id: id, token: token.text)
+        self.id = id
         translate { $0.connected(identity, telnet: telnet, into: &$1) }
         openForResuming(as: identity.id, token)
         sendTicket()
@@ -137,6 +138,7 @@ extension Session {
         telnet.isSecure = client.isSecure
         if let encoding = target.options.encoding.flatMap({ TextEncoding(name: $0) }) { telnet.encoding = encoding }
         if let mxp = target.options.mxp { telnet.mxp = mxp }
+        if let mccp = target.options.mccp { telnet.mccp = mccp }
         return telnet
     }
 
@@ -163,9 +165,16 @@ extension Session {
         endPauses(now)
         if deadlines.takeAnnouncement(now) { announced() }
         if deadlines.takeResume(now) { link?.resumeAgain() }
-        if deadlines.takeKeepAlive(now) { translate { $0.keepAlive(into: &$1) } }
+        if deadlines.takeKeepAlive(now) { keepTargetAlive(now) }
         if deadlines.takeTicket(now) { sendTicket() }
         if deadlines.takeConnect(now), awaitsConnect { perform(machine.close(.noTargetNamed, now: now)) }
+    }
+
+    /// Only a target that negotiates gets something; one that doesn't may begin to.
+    private func keepTargetAlive(_ now: UInt64) {
+        guard case .translated = dialect else { return }
+        deadlines.sentToTarget(at: now, keepAlive: settings.dialects.keepAlive)
+        translate { $0.keepAlive(into: &$1) }
     }
 
     /// The client has to name a target: it hasn't yet, or the named one was unreachable.
@@ -173,57 +182,4 @@ extension Session {
         guard case .translated(let translation) = dialect else { return false }
         return translation.value.awaitsConnect && !translation.value.isConnected
     }
-
-    /// A client that was admitted by a ticket gets its next one, for a reload of the page or a reconnect, as long as the proof of its first
-    /// ticket is valid. The session itself continues in any case.
-    func sendTicket() {
-        // The process that takes over wouldn't know it.
-        guard client.principal.isByTicket, link?.socket != nil, !settings.drain.isHandingOver,
-            case .translated(let translation) = dialect, translation.value.hasNotices
-        else { return }
-        let gate = sessions.gate
-        guard gate.issuesTicketsLater else {
-            return send(gate.issueTicket(to: client.principal, from: client.address, at: loop.moment))
-        }
-        let bound = LoopBound((session: self, table: sessions), to: loop)
-        gate.issueTicket(to: client.principal, from: client.address, at: loop.moment) { [loop] issue in
-            loop.submit {
-                let (session, table) = bound.value
-                // Meanwhile the session may have moved to another loop, or its client may have left.
-                if table.contains(session), session.sendLater(issue) { return }
-                if case .issued(let issued) = issue { gate.withdraw(issued) }
-            }
-        }
-    }
-
-    /// - Returns: false if there is nobody to send it to.
-    private func sendLater(_ issue: TicketIssue) -> Bool {
-        guard link?.socket != nil, !settings.drain.isHandingOver else { return false }
-        send(issue)
-        return true
-    }
-
-    private func send(_ issue: TicketIssue) {
-        switch issue {
-        case .issued(let issued):
-            isTicketRefused = false
-            translate { $0.send(ticket: issued.ticket.text, expiresIn: issued.expiresIn, into: &$1) }
-            // Half of its life: well before it expires.
-            deadlines.nextTicket = loop.now + UInt64(issued.expiresIn) * 500_000_000
-        case .full(let seconds): deadlines.nextTicket = loop.now + UInt64(seconds) * 1_000_000_000
-        case .refused(let refusal): noteTicketRefused(refusal)
-        case .chainEnded: break
-        }
-    }
-
-    /// Tries again later: a revocation list may be renewed, or the store may answer again. One line is logged.
-    private func noteTicketRefused(_ refusal: Refusal) {
-        deadlines.nextTicket = loop.now + Self.ticketRetryNanoseconds
-        guard !isTicketRefused else { return }
-        isTicketRefused = true
-        log(
-            "no further ticket", [LogKeys.reason: "\(refusal.code.rawValue)", LogKeys.detail: "\(refusal.detail)"])
-    }
-
-    private static var ticketRetryNanoseconds: UInt64 { 15_000_000_000 }
 }

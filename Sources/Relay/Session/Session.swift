@@ -28,6 +28,8 @@ final class Session: TargetLegHandler, TimerTarget {
     /// Counts among the sessions of its identity and its address; from the first dial on.
     var lease: SessionDirectory.Lease?
     var announcement = SessionAnnouncement.none
+    /// As its client knows it; nil: it hasn't been told yet.
+    var id: String?
 
     // Unchecked as in `WebSocketConnection`.
     @exclusivity(unchecked) var machine: SessionStateMachine
@@ -122,6 +124,7 @@ final class Session: TargetLegHandler, TimerTarget {
         dialect = .translated(TranslationHolder(translation))
         dialCount = state.dialCount
         counters = state.counters
+        id = state.entry.id
     }
 
     // MARK: The client
@@ -346,15 +349,17 @@ final class Session: TargetLegHandler, TimerTarget {
             endIsDue = true
             return
         }
-        let reason = machine.endReason ?? .clientLost
+        let (reason, remark) = (machine.endReason ?? .clientLost, endRemark)
+        endTickets(reason)
         leave()
         settings.metrics.sessionEnded(reason)
-        settings.record.ended(client, reason, at: loop.moment)
+        settings.record.ended(client, reason, remark, at: loop.moment)
         guard client.isRecorded else { return }
         write(
             "session ended",
             [
-                LogKeys.reason: "\(reason.rawValue)", LogKeys.target: text(of: lastTarget),
+                LogKeys.reason: "\(reason.rawValue)", LogKeys.detail: remark.map { "\($0)" },
+                LogKeys.target: text(of: lastTarget),
                 LogKeys.bytesFromClient: "\(counters.bytesFromClient)",
                 LogKeys.bytesToClient: "\(counters.bytesToClient)",
                 LogKeys.framesFromClient: "\(counters.frameBytesFromClient)",
@@ -367,18 +372,6 @@ final class Session: TargetLegHandler, TimerTarget {
     /// What was asked for is here, or can't be had.
     func endIfDue() {
         if endIsDue, !isOver { end() }
-    }
-
-    /// Another session takes its place on its link.
-    func dismiss() {
-        leave()
-        settings.metrics.sessionEnded(EndReason.sessionReplaced)
-    }
-
-    /// Another process goes on with it.
-    func handedOver() {
-        leave()
-        settings.metrics.sessionEnded(EndReason.handedOver)
     }
 
     func leave() {

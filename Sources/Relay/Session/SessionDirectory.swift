@@ -39,24 +39,27 @@ package final class SessionDirectory: Sendable {
 
     package func count(of owner: Identity) -> SessionCount {
         let count = register.withLock { $0.count(of: owner) }
-        return SessionCount(sessions: count.leases, detached: count.detached)
+        return SessionCount(sessions: count.leases, evictable: count.evictable)
     }
 
-    /// The client has begun another session somewhere in the counts.
+    /// The owner has begun another session somewhere in the counts.
     ///
-    /// - Returns: false if none of its sessions here waits for it.
+    /// - Parameter address: where that one has begun; nil: at another gateway.
+    /// - Returns: false if none of its sessions here makes room for it.
     @discardableResult
-    package func evictOldest(of owner: Identity) -> Bool {
-        guard let evicted = register.withLock({ $0.evictOldest(of: owner) }) else { return false }
+    package func evictOldest(of owner: SessionOwner, from address: IPAddress?, at time: MonotonicTime) -> Bool {
+        guard let evicted = register.withLock({ $0.evictOldest(of: owner, from: address, at: time) }) else {
+            return false
+        }
         evicted.loop.submit { evicted.session?.close(.sessionEvicted) }
-        counts?.changed(owner)
+        counts?.changed(owner.identity)
         return true
     }
 
     /// The session may be one too many in the whole counts. Then it is closed.
     func noteBegun(of client: ClientIdentity, _ lease: Lease, _ first: SessionHolder) {
         guard let counts, !client.owner.isAnonymous else { return }
-        counts.began(client.owner) { [self] in
+        counts.began(client.principal.owner, from: client.address) { [self] in
             // It may have been resumed on another loop meanwhile.
             let holder = register.withLock { $0.holder(of: lease) } ?? first
             holder.loop.submit { holder.session?.close(.tooManySessions) }
@@ -138,9 +141,11 @@ package final class SessionDirectory: Sendable {
 
     // MARK: Leases
 
-    /// Takes a lease before a target is dialled. If the identity has too many, its longest detached session ends.
-    func reserve(for client: ClientIdentity) -> SessionReservation<SessionHolder> {
-        let outcome = register.withLock { $0.reserve(for: client.owner, from: client.address) }
+    /// Takes a lease before a target is dialled. If the identity or the address has too many, a detached session may end.
+    func reserve(for client: ClientIdentity, at now: UInt64) -> SessionReservation<SessionHolder> {
+        let outcome = register.withLock {
+            $0.reserve(for: client.principal.owner, from: client.address, at: MonotonicTime(nanoseconds: now))
+        }
         if case .reservedInPlaceOf(_, let evicted) = outcome {
             evicted.loop.submit { evicted.session?.close(.sessionEvicted) }
         }

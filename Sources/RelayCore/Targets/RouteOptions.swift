@@ -8,6 +8,8 @@ package struct RouteOptions: Codable, Hashable, Sendable {
     package var tls: TargetTLSMode?
     package var proxy: TargetProxyHeader?
     package var mxp: MXPMode?
+    /// Whether the target may compress its output (MCCP2).
+    package var mccp: MCCPMode?
     /// Whether messages to and from the client may be compressed (permessage-deflate).
     package var compression: ClientCompression?
     /// The admission methods that give access to this route; `nil`: all.
@@ -15,12 +17,13 @@ package struct RouteOptions: Codable, Hashable, Sendable {
 
     package init(
         encoding: String? = nil, tls: TargetTLSMode? = nil, proxy: TargetProxyHeader? = nil, mxp: MXPMode? = nil,
-        compression: ClientCompression? = nil, admit: RouteAdmission? = nil
+        mccp: MCCPMode? = nil, compression: ClientCompression? = nil, admit: RouteAdmission? = nil
     ) {
         self.encoding = encoding
         self.tls = tls
         self.proxy = proxy
         self.mxp = mxp
+        self.mccp = mccp
         self.compression = compression
         self.admit = admit
     }
@@ -37,6 +40,7 @@ package struct RouteOptions: Codable, Hashable, Sendable {
         case "tls": try once(&tls, TargetTLSMode(word: value), name)
         case "proxy": try once(&proxy, TargetProxyHeader(word: value), name)
         case "mxp": try once(&mxp, MXPMode(word: value), name)
+        case "mccp": try once(&mccp, MCCPMode(word: value), name)
         case "compression": try once(&compression, ClientCompression(word: value), name)
         case "admit":
             guard admit == nil else { throw .repeatedOption(name) }
@@ -47,7 +51,7 @@ package struct RouteOptions: Codable, Hashable, Sendable {
     }
 
     /// For error messages to the operator: the available options.
-    static let names = "there are encoding, tls, proxy, mxp, compression and admit"
+    static let names = "there are encoding, tls, proxy, mxp, mccp, compression and admit"
 
     /// For error messages to the operator: the values of an option.
     static func values(of name: String) -> String {
@@ -55,6 +59,7 @@ package struct RouteOptions: Codable, Hashable, Sendable {
         case "tls": list(TargetTLSMode.allCases.map(\.rawValue))
         case "proxy": list(TargetProxyHeader.allCases.map(\.rawValue))
         case "mxp": list(MXPMode.allCases.map(\.rawValue))
+        case "mccp": list(MCCPMode.allCases.map(\.rawValue))
         case "compression": list(ClientCompression.allCases.map(\.rawValue))
         default: "see TN_ENCODING for its values"
         }

@@ -152,6 +152,9 @@ package struct Translation {
     /// Bytes from the target are stored inside and wait for ``next(_:now:canReply:into:)``, even without new input.
     package internal(set) var holdsBytes = false
 
+    /// Why the target's compressed stream can't be read, if that has ended the session.
+    package private(set) var brokenStream: TelnetFailure?
+
     // MARK: The target
 
     /// The target is connected, or the requested target is the one already connected.
@@ -201,8 +204,9 @@ package struct Translation {
         output.steps = (telnet?.stepCount ?? before) &- before
         if case .event(let event) = progress { dialect.encode(event, keeping: &history, into: &output.frames) }
         if canReply { reply(into: &output) }
-        if telnet?.failure != nil {
+        if let failure = telnet?.failure {
             input = []
+            brokenStream = failure
             end(.targetBroken, into: &output)
         }
         if case .usedUp = progress { return false }
@@ -216,7 +220,7 @@ package struct Translation {
         end(reason, into: &output)
     }
 
-    /// Sends telnet's NOP to a target that has received nothing for a long time.
+    /// Sends telnet's NOP to a target that has received nothing for a long time, if it negotiates.
     package mutating func keepAlive(into output: inout TranslationOutput) {
         guard phase == .connected else { return }
         telnet?.keepAlive(to: &output.toTarget)

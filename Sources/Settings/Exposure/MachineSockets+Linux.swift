@@ -7,7 +7,7 @@ extension MachineSockets {
     private static let maximumTableBytes = 4 << 20
 
     /// This machine as it is now, as far as this process may see it: a container sees its own sockets only.
-    static func current() -> MachineSockets {
+    package static func current() -> MachineSockets {
         MachineSockets(
             // Where processes see nothing of /proc but processes (ProcSubset=pid of systemd), there is no /proc/net.
             listening: ["/proc/self/net/tcp", "/proc/self/net/tcp6"].reduce(into: []) { $0.formUnion(sockets($1)) },
@@ -78,6 +78,7 @@ extension LoadedConfiguration {
             + configuration.target.routes.map {
                 TargetExposure.Target(setting: settings.routes.row.name, endpoint: $0.endpoint)
             }
-        return warnings + TargetExposure(machine: .current()).warnings(of: targets)
+        let own = OwnListener(hosts: configuration.listener.hosts, port: configuration.listener.port)
+        return warnings + TargetExposure(machine: .current(), own: own).warnings(of: targets)
     }
 }

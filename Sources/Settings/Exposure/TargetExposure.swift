@@ -1,5 +1,5 @@
 import RelayCore
-import WireText
+package import WireText
 
 /// Whether other machines may reach a target on this machine directly, and so bypass the gate.
 ///
@@ -17,6 +17,8 @@ struct TargetExposure: Sendable {
     private static let maximumNamed = 4
 
     let machine: MachineSockets
+    /// Where the gateway itself listens for clients.
+    var own: OwnListener?
 
     /// One for each port, however many targets name it.
     func warnings(of targets: [Target]) -> [ConfigurationWarning] {
@@ -24,6 +26,14 @@ struct TargetExposure: Sendable {
         return targets.compactMap { target in
             let port = target.endpoint.port
             guard machine.has(target.endpoint.host), !ports.contains(port) else { return nil }
+            if own?.covers(target.endpoint) == true {
+                ports.insert(port)
+                return ConfigurationWarning(
+                    setting: target.setting,
+                    text:
+                        "leads to port \(port) of this machine, which is WS_PORT, the gateway's own: clients would be connected to the"
+                        + " gateway, or it can't start beside the service. Give one of the two another port.")
+            }
             let open = machine.listening.filter { $0.port == port && !$0.address.isLoopback }.map(\.address)
             guard !open.isEmpty else { return nil }
             ports.insert(port)
@@ -37,10 +47,27 @@ struct TargetExposure: Sendable {
     }
 }
 
+/// The gateway's own addresses for clients.
+struct OwnListener: Sendable {
+    let hosts: [NetworkHost]
+    /// 0: any free one, which is no target's.
+    let port: Int
+
+    /// - Parameter endpoint: on this machine.
+    func covers(_ endpoint: TargetEndpoint) -> Bool {
+        guard Int(endpoint.port) == port else { return false }
+        guard case .address(let address) = endpoint.host else { return true }
+        return hosts.contains { host in
+            guard host.isWildcard else { return IPAddress(text: host.text) == address }
+            return host.kind == .ipv6 || address.isIPv4
+        }
+    }
+}
+
 /// The sockets that listen on this machine, and its addresses and names.
-struct MachineSockets: Sendable {
+package struct MachineSockets: Sendable {
     var listening: Set<SocketAddress>
-    var addresses: Set<IPAddress>
+    package var addresses: Set<IPAddress>
     /// In lower case.
     var names: Set<String>
 

@@ -26,8 +26,21 @@ extension ConfigurationLoader {
             attestation.teamID.map { team in
                 attestation.bundleIDs.compactMap { AppID(teamID: team, bundleID: $0) }
             } ?? []
+        warnOfPrefixes(settings.bundleIDs, ofTeam)
+        warnOfPrefixes(settings.appIDs, attestation.appIDs)
         var seen: Set<AppID> = []
         return (ofTeam + attestation.appIDs).filter { seen.insert($0).inserted }
+    }
+
+    /// Apple's pages show team and bundle in one text. A bundle that begins with a team is the app of no device.
+    private mutating func warnOfPrefixes(_ setting: any AnySetting, _ apps: [AppID]) {
+        for app in apps {
+            guard let inner = AppID(app.bundleID) else { continue }
+            warn(
+                setting,
+                "has the bundle \(app.bundleID), which begins with what looks like a team: the bundle alone is \(inner.bundleID)."
+            )
+        }
     }
 
     private mutating func requirePair(_ setting: any AnySetting, with other: any AnySetting) {

@@ -1,5 +1,7 @@
+import Admission
 import FoundationEssentials
 import SwiftASN1
+import WireText
 import X509
 
 /// Checks of the PEM files that settings name. They find an operator's mistakes: another file, a key that isn't the certificate's, a
@@ -12,34 +14,36 @@ extension ConfigurationLoader {
     /// A setting, and the path that is its value.
     typealias FileSetting = (setting: Setting<String?>, path: String)
 
-    /// - Returns: whether the certificate names a host or an address; a wildcard is no name.
+    /// - Returns: the names of the server's certificate; none after an error.
     @discardableResult
-    mutating func checkServerCertificate(_ certificate: FileSetting, _ keyFile: FileSetting) -> Bool {
+    mutating func checkServerCertificate(_ certificate: FileSetting, _ keyFile: FileSetting) -> ServerNames {
         let pair = NamedFile.pair(certificate.path, keyFile.path)
         let chain = certificates(certificate.setting, pair.first)
         let key = privateKey((keyFile.setting, pair.second))
         if NamedFile.isReadableByEverybody(keyFile.path) {
-            warn(keyFile.setting, "all users of this machine can read the key: chmod 600 it.")
+            warn(keyFile.setting, "all users of this machine can read the key: chmod o= it.")
         }
-        guard let leaf = chain.first else { return false }
+        guard let leaf = chain.first else { return ServerNames() }
         for element in chain { warnOfExpiry(certificate.setting, element) }
         if let key, key.publicKey != leaf.publicKey {
             fail(
                 keyFile.setting, "isn't the key of the first certificate in \(certificate.setting.name)",
                 "Name the key that belongs to it, and put the server's certificate before its intermediates.")
         }
-        return Self.isNamed(leaf)
+        return Self.names(of: leaf)
     }
 
-    private static func isNamed(_ certificate: Certificate) -> Bool {
-        guard let names = try? certificate.extensions.subjectAlternativeNames else { return false }
-        return names.contains { name in
+    private static func names(of certificate: Certificate) -> ServerNames {
+        var (names, addresses): ([String], [IPAddress]) = ([], [])
+        for name in (try? certificate.extensions.subjectAlternativeNames).map({ Array($0) }) ?? [] {
             switch name {
-            case .dnsName(let text): text.utf8.first != UInt8(ascii: "*")
-            case .ipAddress: true
-            default: false
+            case .dnsName(let text): names.append(text)
+            case .ipAddress(let octets):
+                if let address = IPAddress(bytes: Array(octets.bytes)) { addresses.append(address) }
+            default: break
             }
         }
+        return ServerNames(dnsNames: names, addresses: addresses)
     }
 
     mutating func checkClientAuthorities(_ file: FileSetting, revocationLists lists: FileSetting?) {
@@ -111,20 +115,26 @@ extension ConfigurationLoader {
     /// PEM documents of certain kinds, in the file's order; empty after an error, which says why.
     mutating func documents(_ setting: Setting<String?>, _ path: String, named kinds: [String]) -> [PEMDocument] {
         guard let text = text(of: setting, path) else { return [] }
-        guard let all = try? PEMDocument.parseMultiple(pemString: text) else {
+        let all = try? PEMDocument.parseMultiple(pemString: text)
+        let wanted = (all ?? []).filter { kinds.contains($0.discriminator) }
+        guard wanted.isEmpty else { return wanted }
+        if Self.isEncrypted(text) {
+            fail(
+                setting, "names an encrypted key, whose passphrase nobody could enter",
+                "Decrypt it with `openssl pkey -in FILE -out FILE`, and chmod 600 it.")
+        } else if all == nil {
             fail(
                 setting, "names a file that isn't well-formed PEM",
                 "Write it again with openssl, in lines of 64 characters.")
-            return []
+        } else {
+            fail(setting, "names a file without a \(kinds[0]) in PEM", "Check that it is the right file.")
         }
-        let wanted = all.filter { kinds.contains($0.discriminator) }
-        guard wanted.isEmpty else { return wanted }
-        let isEncrypted =
-            all.contains { $0.discriminator == "ENCRYPTED PRIVATE KEY" } || text.contains("Proc-Type: 4,ENCRYPTED")
-        fail(
-            setting, isEncrypted ? "names a key with a passphrase" : "names a file without a \(kinds[0]) in PEM",
-            isEncrypted ? "Remove it with `openssl pkey -in FILE -out FILE`." : "Check that it is the right file.")
         return []
+    }
+
+    /// In PKCS #8 (RFC 5958), or in OpenSSL's older form, whose header lines (RFC 1421) no reader of RFC 7468 accepts.
+    private static func isEncrypted(_ text: String) -> Bool {
+        text.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----") || text.contains("Proc-Type: 4,ENCRYPTED")
     }
 
     // MARK: Expiry

@@ -31,7 +31,7 @@ extension ConfigurationLoader {
         guard mode == .sharedSecret, let path else { return nil }
         if NamedFile.isReadableByEverybody(path) {
             warn(
-                settings.sharedSecretsPath, "all users of this machine can read the secrets' hashes: chmod 600 it.")
+                settings.sharedSecretsPath, "all users of this machine can read the secrets' hashes: chmod o= it.")
         }
         return list(settings.sharedSecretsPath, path, maximumBytes: Self.maximumSecretsBytes) {
             (text: String) throws(OperatorListError) in try SharedSecrets(text)

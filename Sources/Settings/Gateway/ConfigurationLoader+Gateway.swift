@@ -10,8 +10,9 @@ extension ConfigurationLoader {
         let attestation = attestation()
         let clientCertificates = clientCertificates()
         let fleetStore = fleetStore()
-        if attestation != nil, fleetStore == nil { checkKeyStore() }
         let tickets = tickets()
+        let usesStoreFile = fleetStore == nil && (attestation != nil || keepsTickets(tickets))
+        if usesStoreFile { checkKeyStore() }
         if let path = tickets.controlSocketPath { checkControlSocket(path) }
         checkInternalListener()
         let internalToken = internalToken()
@@ -21,6 +22,7 @@ extension ConfigurationLoader {
         let fleetListener = fleetListener(hasStore: fleetStore != nil)
         checkTokens(hasApps: attestation != nil, tls)
         let proxies = proxies()
+        checkPublicOrigin(tls, read(\.proxies))
         let isOpen = read(settings.gate.appAuth) == .off
         checkReport()
         let methods = [ConfiguredMethod].all.routeNames(
@@ -41,7 +43,22 @@ extension ConfigurationLoader {
             sharedSecrets: secrets, blockList: blockList, appAttest: attestation,
             clientCertificates: clientCertificates, trustedProxies: proxies, internalToken: internalToken,
             internalTLS: internalTLS, internalSocketGroup: internalSocketGroup, fleetStore: fleetStore,
-            fleetListener: fleetListener)
+            fleetListener: fleetListener, usesStoreFile: usesStoreFile)
+    }
+
+    /// Without App Attest a file has only the next tickets of sessions, and only if the operator has named it.
+    private mutating func keepsTickets(_ tickets: SectionValues<TicketSection>) -> Bool {
+        let canCome = tickets.servesWebClient || tickets.controlSocketPath != nil
+        guard canCome, read(settings.resume.graceMinutes) > 0, !isSet(settings.keyStore.url) else { return false }
+        guard isSet(settings.keyStore.path) else {
+            if tickets.servesWebClient, read(settings.gate.appAuth) == .required {
+                warn(
+                    settings.tickets.servesWebClient,
+                    "is true without ATTESTED_KEYS_PATH: when the gateway is restarted, its players need new tickets.")
+            }
+            return false
+        }
+        return true
     }
 
     private mutating func checkKeyStore() {

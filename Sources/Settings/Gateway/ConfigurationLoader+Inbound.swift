@@ -1,3 +1,4 @@
+import Admission
 import Reactors
 
 /// The outside: where the gateway listens, its certificate, and the authorities of client certificates.
@@ -14,17 +15,17 @@ extension ConfigurationLoader {
         requireForTLS(settings.certificatePath, tls.certificatePath)
         requireForTLS(settings.keyPath, tls.keyPath)
         guard let certificate = tls.certificatePath, let key = tls.keyPath else { return nil }
-        let isNamed = checkServerCertificate((settings.certificatePath, certificate), (settings.keyPath, key))
+        let names = checkServerCertificate((settings.certificatePath, certificate), (settings.keyPath, key))
         return GatewayConfiguration.TLS(
             certificatePath: certificate, keyPath: key, handshakeTimeoutMilliseconds: tls.handshakeTimeoutMilliseconds,
-            isNamed: isNamed)
+            names: names)
     }
 
     private mutating func requireForTLS(_ setting: Setting<String?>, _ path: String?) {
         guard path == nil else { return }
         refuse(
             setting, "isn't set, and INBOUND_TLS_MODE is required",
-            "Name the PEM file; scripts/make-dev-certs makes one for trying the gateway out.",
+            "Name the PEM file; scripts/make-dev-certs, which comes with the sources, makes one for trying the gateway out.",
             involving: [setting, settings.inboundTLS.mode])
     }
 
@@ -77,20 +78,34 @@ extension ConfigurationLoader {
         if read(settings.developmentTokens.isAllowed) {
             warn(settings.developmentTokens.isAllowed, "has no effect while App Attest is off.")
         }
-        if read(settings.internalListener.address) != nil {
-            warn(settings.internalListener.address, "is set while App Attest is off: /authz is answered 404.")
+        // The listener may be for metrics alone.
+        if isSet(settings.internalListener.admits), read(settings.internalListener.address) != nil {
+            warn(settings.internalListener.admits, "has no effect while App Attest is off: /authz is answered 404.")
         }
     }
 
     /// Proofs are made for URLs, and `Host` alone doesn't say which are the gateway's.
     private mutating func checkOrigin(_ tls: GatewayConfiguration.TLS?) {
         let setting = settings.tickets.publicOrigin
-        guard read(setting) == nil, tls?.isNamed != true else { return }
+        guard read(setting) == nil, tls?.names.first == nil else { return }
         let reason = tls == nil ? "INBOUND_TLS_MODE is off" : "the server's certificate has no name but wildcards"
         warn(
             setting,
             "isn't set, and \(reason): access tokens are off (404 public_origin_required). Set it to the origin that clients"
                 + " use, like https://mud.example.com.")
+    }
+
+    /// Clients compare the name in their URL with the certificate's. A proxy that forwards requests shows them its own.
+    mutating func checkPublicOrigin(_ tls: GatewayConfiguration.TLS?, _ proxies: SectionValues<ProxySection>) {
+        let setting = settings.tickets.publicOrigin
+        guard let tls, let origin = read(setting).flatMap(WebOrigin.init),
+            !hasFailed(settings.inboundTLS.certificatePath),
+            proxies.trusted.isEmpty || proxies.sendHeader, !tls.names.covers(origin)
+        else { return }
+        warn(
+            setting,
+            "isn't covered by the server's certificate, whose names are: \(tls.names). Clients refuse it there, unless a proxy in"
+                + " front shows them another one.")
     }
 
     /// Two listeners on one port would share its clients.

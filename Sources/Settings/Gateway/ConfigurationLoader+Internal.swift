@@ -15,7 +15,7 @@ extension ConfigurationLoader {
         }
         guard let path else { return nil }
         if NamedFile.isReadableByEverybody(path) {
-            warn(section.tokenPath, "everybody on this machine can read the token: chmod 600 it.")
+            warn(section.tokenPath, "everybody on this machine can read the token: chmod o= it.")
         }
         guard let text = text(of: section.tokenPath, path, maximumBytes: Self.maximumTokenFileBytes) else { return nil }
         do throws(OperatorListError) {

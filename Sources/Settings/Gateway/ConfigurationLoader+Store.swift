@@ -56,7 +56,8 @@ extension ConfigurationLoader {
         }
         if isSet(section.path) {
             refuse(
-                section.url, "is set, and so is ATTESTED_KEYS_PATH", "Set one of them: a gateway has one store.",
+                section.url, "is set, and so is ATTESTED_KEYS_PATH",
+                "Remove one of them: a gateway has one store, in a fleet STORE_URL.",
                 involving: [section.path])
         }
         checkTransport(of: url)
@@ -115,6 +116,6 @@ extension ConfigurationLoader {
 
     private mutating func warnIfReadable(_ setting: Setting<String?>, _ path: String) {
         guard NamedFile.isReadableByEverybody(path) else { return }
-        warn(setting, "everybody on this machine can read the secret: chmod 600 it.")
+        warn(setting, "everybody on this machine can read the secret: chmod o= it.")
     }
 }

@@ -39,6 +39,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package let fleetStore: FleetStoreConfiguration?
     /// Nil: other gateways don't pass clients on to this one, nor it to them.
     package let fleetListener: FleetListener?
+    /// Whether the gateway has a store of its own: for App Attest, or for the next tickets of sessions.
+    package let usesStoreFile: Bool
 
     package subscript<Section: SettingSection>(
         dynamicMember section: KeyPath<GatewaySettings, Section>
@@ -52,8 +54,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
         /// PEM, not encrypted.
         package let keyPath: String
         package let handshakeTimeoutMilliseconds: Int
-        /// The certificate names a host or an address.
-        package let isNamed: Bool
+        /// Of the certificate.
+        package let names: ServerNames
     }
 
     /// The TLS of the internal listener.

@@ -96,11 +96,14 @@ struct ConfigurationLoader {
     }
 
     var effectiveSettings: [EffectiveSetting] {
-        table.rows.map { row in
+        table.sections.flatMap(\.settings).map { setting in
+            let row = setting.row
             let text = text(row.name)
             let shown = row.isSecret && text != nil ? "(secret)" : EscapedText(text ?? row.defaultText).description
+            let isDefault = text == nil || values[row.name]?.isEqual(to: setting.unsetValue) == true
             return EffectiveSetting(
-                row: row, value: shown, origin: origin(row.name), fileHash: fileHashes[row.name])
+                row: row, value: shown, origin: origin(row.name), isDefault: isDefault,
+                fileHash: fileHashes[row.name])
         }
     }
 
@@ -205,6 +208,6 @@ struct ConfigurationLoader {
         errors.append(
             ConfigurationError(
                 setting: name, origin: origin, problem: "is no setting",
-                remedy: remedy ?? "Remove it, or see config/portcullis.env.example for the names."))
+                remedy: remedy ?? "Remove it; `portcullis settings` prints all names."))
     }
 }

@@ -15,6 +15,8 @@ package struct EffectiveSetting: Sendable, Equatable, CustomStringConvertible {
     /// Escaped; `(secret)` in place of a secret, and empty for what isn't set.
     package let value: String
     package let origin: ConfigurationError.Origin
+    /// It isn't set, or set to its default.
+    package let isDefault: Bool
     /// A hash of the file that the setting names, different in each process; nil if no file was read for this setting.
     let fileHash: Int?
 
@@ -45,16 +47,15 @@ package enum ConfigurationLoading {
     ///
     /// - Parameters:
     ///   - environment: variables of the process.
-    ///   - environmentFile: path of `--env-file`.
+    ///   - environmentFile: its path; nil: there is none.
     ///   - now: for warnings about certificates that expire.
     /// - Throws: all errors at once.
     package static func load(
         environment: [String: String], environmentFile: String?, now: Date
     ) throws(ConfigurationErrors) -> LoadedConfiguration {
-        var loader = ConfigurationLoader(environment: environment, environmentFile: environmentFile, now: now)
-        try loader.throwFileError()
-        let configuration = loader.gatewayConfiguration()
-        try loader.throwErrors()
+        let (configuration, loader) = try read(environment, environmentFile, now: now) { loader in
+            (loader.gatewayConfiguration(), loader)
+        }
         guard let configuration else { preconditionFailure("A part is missing, and no error says so.") }
         return LoadedConfiguration(
             configuration: configuration, warnings: loader.warnings, settings: loader.effectiveSettings)
@@ -64,66 +65,62 @@ package enum ConfigurationLoading {
     package static func loadStoreLocation(
         environment: [String: String], environmentFile: String?
     ) throws(ConfigurationErrors) -> StoreLocation {
-        var loader = ConfigurationLoader(environment: environment, environmentFile: environmentFile, now: Date())
-        try loader.throwFileError()
-        let database = loader.fleetStore()
-        let storage = loader.read(\.keyStore)
-        try loader.throwErrors()
-        return database.map(StoreLocation.database) ?? .file(path: storage.path)
+        try read(environment, environmentFile) { loader in
+            let database = loader.fleetStore()
+            return database.map(StoreLocation.database) ?? .file(path: loader.read(\.keyStore).path)
+        }
     }
 
     /// The database of STORE_URL, for tools; nil if it isn't set.
     package static func loadFleetStore(
         environment: [String: String], environmentFile: String?
     ) throws(ConfigurationErrors) -> FleetStoreConfiguration? {
-        var loader = ConfigurationLoader(environment: environment, environmentFile: environmentFile, now: Date())
-        try loader.throwFileError()
-        let store = loader.fleetStore()
-        try loader.throwErrors()
-        return store
+        try read(environment, environmentFile) { $0.fleetStore() }
     }
 
     /// The few settings that `signing-keys …` needs.
     package static func loadTokens(
         environment: [String: String], environmentFile: String?
     ) throws(ConfigurationErrors) -> SectionValues<TokenSection> {
-        var loader = ConfigurationLoader(environment: environment, environmentFile: environmentFile, now: Date())
-        try loader.throwFileError()
-        let tokens = loader.read(\.tokens)
-        try loader.throwErrors()
-        return tokens
+        try read(environment, environmentFile) { $0.read(\.tokens) }
     }
 
     /// AUDIT_LOG_PATH alone, for tools that read the audit log.
     package static func loadAuditLogPath(
         environment: [String: String], environmentFile: String?
     ) throws(ConfigurationErrors) -> String? {
-        var loader = ConfigurationLoader(environment: environment, environmentFile: environmentFile, now: Date())
-        try loader.throwFileError()
-        let path = loader.read(\.logs).auditLogPath
-        try loader.throwErrors()
-        return path
+        try read(environment, environmentFile) { $0.read(\.logs).auditLogPath }
     }
 
     /// CONTROL_SOCKET_PATH alone, for tools that talk to the running gateway.
     package static func loadControlSocketPath(
         environment: [String: String], environmentFile: String?
     ) throws(ConfigurationErrors) -> String? {
-        var loader = ConfigurationLoader(environment: environment, environmentFile: environmentFile, now: Date())
-        let path = loader.tickets().controlSocketPath
+        try read(environment, environmentFile) { $0.tickets().controlSocketPath }
+    }
+
+    /// The one way to read settings: a file that can't be read is an error before all others, and then come all others.
+    private static func read<Value>(
+        _ environment: [String: String], _ environmentFile: String?, now: Date = Date(),
+        _ body: (inout ConfigurationLoader) -> Value
+    ) throws(ConfigurationErrors) -> Value {
+        var loader = ConfigurationLoader(environment: environment, environmentFile: environmentFile, now: now)
+        try loader.throwFileError()
+        let value = body(&loader)
         try loader.throwErrors()
-        return path
+        return value
     }
 }
 
 /// Where a gateway's settings come from, so that a reload can read them again.
 package struct ConfigurationSource: Sendable {
     package let environment: [String: String]
-    private let environmentFile: String?
+    /// Its path; nil: there is none.
+    package let environmentFile: String?
 
     /// - Parameters:
     ///   - environment: of the process; it doesn't change while that runs.
-    ///   - environmentFile: path of `--env-file`.
+    ///   - environmentFile: the path of an `EnvironmentFile`.
     package init(environment: [String: String], environmentFile: String?) {
         self.environment = environment
         self.environmentFile = environmentFile

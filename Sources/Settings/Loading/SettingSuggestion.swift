@@ -1,7 +1,7 @@
 import WireText
 
 /// Finds mistyped names of settings. A mistyped name would be a limit that never applies, or a gate that stays open.
-enum SettingSuggestion {
+package enum SettingSuggestion {
     /// Prefixes that only this gateway uses. An unknown name with one of them stops the start even if it comes from the environment.
     /// `TN_…` and `WS_…` are not among them: Kubernetes makes such variables from the names of services.
     static let prefixes = ["APPATTEST_", "ATTESTED_KEYS_", "INBOUND_TLS_", "MTLS_", "REQUIRE_APP_", "STORE_"]
@@ -35,7 +35,7 @@ enum SettingSuggestion {
     }
 
     /// Optimal string alignment: insertions, deletions, replacements and swaps of neighbours.
-    static func distance(_ left: String, _ right: String) -> Int {
+    package static func distance(_ left: String, _ right: String) -> Int {
         let (left, right) = (Array(left.utf8.prefix(64)), Array(right.utf8))
         var older: [Int] = []
         var previous = Array(0...right.count)

@@ -124,7 +124,8 @@ package struct KeyStoreSection: SettingSection {
         "ATTESTED_KEYS_PATH", default: "config/attested-keys.sqlite", written: "config/attested-keys.sqlite", "a file",
         "The database of registered keys; created with mode 0600 if it is missing.",
         details: """
-            It is an SQLite file. Its folder has to exist. A relative path, such as the default, begins at the working directory.
+            It is an SQLite file. Its folder has to exist. A relative path, such as the default, begins at the working directory. It also has \
+            the next tickets of sessions, so that players come back after a restart: for them it is used without App Attest, too, if it is set.
             Danger: if it is lost, every device has to register again, and revocations are forgotten. Back it up.
             """, reload: .restart, SettingGrammar.requiredPath)
     package let url = Setting<StoreURL?>.text(
@@ -140,13 +141,13 @@ package struct KeyStoreSection: SettingSection {
             Danger: whoever can write to the database decides who is admitted. Give each role only its rights (config/postgresql-roles.sql).
             """, reload: .restart, SettingGrammar.storeURL)
     package let passwordPath = Setting<String?>.path(
-        "STORE_PASSWORD_PATH", "a file", "The password of `STORE_URL`, in one line.", details: "chmod 600 it.",
-        reload: .restart)
+        "STORE_PASSWORD_PATH", "a file", "The password of `STORE_URL`, in one line.",
+        details: "Only the service's group may read it: `root:portcullis` 0640.", reload: .restart)
     package let secretsKeyPath = Setting<String?>.path(
         "STORE_SECRETS_KEY_PATH", "a file",
         "The keys that secrets in the database of `STORE_URL` are encrypted with; every gateway has the same file.",
         details: """
-            64 hexadecimal digits a line, from `openssl rand -hex 32`, at most 8; chmod 600. The first one encrypts, all decrypt: to replace a key, \
+            64 hexadecimal digits a line, from `openssl rand -hex 32`, at most 8; `root:portcullis` 0640. The first one encrypts, all decrypt: to replace a key, \
             put the new one behind the old one on every gateway, then in front of it, and remove the old one when all secrets were written again.
             Danger: without it nobody can sign tokens with the keys in the database. Back it up, but never together with the database.
             """, reload: .restart)
@@ -192,8 +193,18 @@ package struct TicketSection: SettingSection {
     package let servesWebClient = Setting<Bool>.boolean(
         "ENABLE_WEB_CLIENT", default: false, "Whether `GET /` serves the web client.",
         details: """
-            It is one static page, and needs tickets: from CONTROL_SOCKET_PATH, or from an app that asks for one with `POST /ticket`.
+            It is one static page, and needs tickets: from CONTROL_SOCKET_PATH, or from an app that asks for one with `POST /ticket`. With \
+            ATTESTED_KEYS_PATH or STORE_URL its players come back after a restart of the gateway.
             """)
+    package let webClientTitle = Setting<String?>.text(
+        "WEB_CLIENT_TITLE", default: nil, "a text of at most \(WebClientTexts.titleBytes) bytes",
+        "The game's name, which the web client shows; unset, it is `Portcullis`.", details: "Plain text, not HTML.",
+        WebClientTexts.title)
+    package let webClientNoTicket = Setting<String?>.text(
+        "WEB_CLIENT_NO_TICKET", default: nil, "a text of at most \(WebClientTexts.noTicketBytes) bytes",
+        "What the web client tells a visitor who has no ticket that admits, such as where to get one.",
+        details: "Plain text in one line, not HTML. Addresses in it that begin with https:// or http:// become links.",
+        WebClientTexts.noTicket)
     package let publicOrigin = Setting<String?>.text(
         "PUBLIC_ORIGIN", default: nil, "an origin",
         "The origin under which clients reach the gateway: for proofs of access tokens, and for what `portcullis ticket` prints.",

@@ -143,7 +143,7 @@ extension SettingGrammar {
         else {
             throw SettingProblem(
                 problem: "is neither an address with a port nor a Unix socket",
-                remedy: "Write it like `127.0.0.1:9090`, `[::1]:9090` or `unix:/run/portcullis/admin.sock`.")
+                remedy: "Write it like `127.0.0.1:9464`, `[::1]:9464` or `unix:/run/portcullis/admin.sock`.")
         }
         return host.isLoopback
             ? .loopback(host: host.text, port: port) : .network(host: host.text, port: port)

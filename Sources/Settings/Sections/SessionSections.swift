@@ -12,14 +12,17 @@ package struct SessionSection: SettingSection {
         details: """
             In a fleet it counts the sessions at all gateways: one too many is found after it was opened, within a second.
 
-            An identity is a key, a certificate or an operator's ticket. A detached session has lost its client. If no session is detached, \
-            the new one is refused. Anonymous clients have no identity and are counted by address only.
+            An identity is a key, a certificate or an operator's ticket. A detached session has lost its client. Certificates and tickets with \
+            several uses may be strangers': their sessions go only for a new one of the same address, after a quarter of RESUME_GRACE_MINUTES. \
+            If none may go, the new one is refused. Anonymous clients have no identity and are counted by address only.
             """)
     package let maximumPerAddress = Setting<Int>.integer(
         "MAX_SESSIONS_PER_IP", default: 10, 1...1_000_000, "sessions",
         "Sessions of one address, including detached ones.",
         details: """
-            An IPv6 address is counted by its /64. Many clients may share one IPv4 address behind a carrier's NAT.
+            An IPv6 address is counted by its /64. Many clients may share one IPv4 address behind a carrier's NAT. At the limit a detached \
+            session of the same identity goes after 60 s. Anonymous ones, and those of the same certificate or of operator's tickets, go after \
+            a quarter of RESUME_GRACE_MINUTES. Strangers' sessions never do.
             """)
     package let maximumMessageBytes = Setting<Int>.integer(
         "MAX_MESSAGE_BYTES", default: 65_536, 125...16_777_216, "bytes",

@@ -41,8 +41,8 @@ package struct TargetSection: SettingSection {
         "MUD_ROUTES", default: [], "`name=host:port[,option…]`, separated by `;`",
         "Further targets, chosen by the path `/mud/<name>`, the query `target` or the dialect's own field.",
         details: """
-            Options: encoding=, tls=, proxy=, mxp= (values as in the settings TN_ENCODING, MUD_TLS_MODE, PROXY_PROTOCOL, MXP_MODE), \
-            compression= (`off` or `on`, see WS_COMPRESSION) and admit=. The value of admit= is `any`, or the admission methods that \
+            Options: encoding=, tls=, proxy=, mxp=, mccp= (values as in the settings TN_ENCODING, MUD_TLS_MODE, PROXY_PROTOCOL, MXP_MODE, \
+            MUD_MCCP), compression= (`off` or `on`, see WS_COMPRESSION) and admit=. The value of admit= is `any`, or the admission methods that \
             may use the route: some of `app`, `token`, `dev`, `cert`, `ticket` and `anonymous`, joined by `+`. For example:
               MUD_ROUTES=main=mud.example.org:4000;staging=127.0.0.1:4001,admit=cert+ticket,tls=required
             """, SettingGrammar.routes)
@@ -70,11 +70,12 @@ package struct TargetSection: SettingSection {
             expect the header takes it for input.
             """)
     package let keepAliveSeconds = Setting<Int>.integer(
-        "MUD_KEEPALIVE_SECONDS", default: 0, 0...86_400, "s",
-        "Idle time before a telnet NOP is sent to the target; `0` disables it.",
+        "MUD_KEEPALIVE_SECONDS", default: 120, 0...86_400, "s",
+        "How long the target may be sent nothing before it gets a telnet NOP; `0` disables it.",
         details: """
-            It keeps firewalls and NATs on the way from dropping an idle connection. No NOP is sent on raw connections, where the client is \
-            the telnet end.
+            It keeps firewalls, NATs and load balancers on the way from dropping an idle player's connection. The default is half of 240 s, \
+            the shortest usual time-out: see docs/CONFIGURATION.md. Targets that have negotiated no telnet option get no NOP, nor do raw \
+            connections, where the client is the telnet end.
             """)
 }
 
@@ -92,6 +93,12 @@ package struct TelnetSection: SettingSection {
     package let mxp = Setting<MXPMode>.choice(
         "MXP_MODE", default: .refuse,
         "What happens to MXP (markup in a MUD's text): it is passed on, accepted and stripped, or refused.")
+    package let mccp = Setting<MCCPMode>.choice(
+        "MUD_MCCP", default: .on, "Whether the target may compress its output (MCCP2).",
+        details: """
+            `off` refuses the option, for a game that compresses wrongly: its sessions end with target_broken_stream. Better set mccp=off for \
+            that game's route alone. Raw connections aren't concerned: there the client negotiates.
+            """)
     package let maximumSubnegotiationBytes = Setting<Int>.integer(
         "MAX_SUBNEGOTIATION_BYTES", default: 65_536, 256...1_048_576, "bytes",
         "The longest telnet subnegotiation from the target; a longer one is dropped.",

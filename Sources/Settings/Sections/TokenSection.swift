@@ -41,7 +41,10 @@ package struct TokenSection: SettingSection {
         "How long a signing key signs before the next one does; `0` is until `portcullis signing-keys rotate`.")
     package let maximumProofs = Setting<Int>.integer(
         "MAX_SPENT_PROOFS", default: 100_000, 16...10_000_000, "proofs",
-        "Used proofs that are remembered for a minute at most; above it requests with further ones are answered 429.",
-        details: "Registrations, POST /token and requests with an access token may have as many each.",
+        "Used proofs that are remembered, each for 30 s as a rule: by default some 3,300 requests a second. Further ones are answered 429.",
+        details: """
+            Registrations, POST /token and requests with an access token may have as many each. One key may have 1,000 of them, and fewer as they run \
+            out: it makes 33 requests a second at most. A client whose clock is ahead takes a place for up to a minute.
+            """,
         reload: .restart)
 }

@@ -22,6 +22,7 @@ extension TelnetClient {
     }
 
     mutating func negotiated(_ verb: TelnetVerb, _ option: TelnetOption) -> TargetEvent? {
+        negotiates = true
         // A state may change only if there is room to tell the target.
         guard replies.hasRoom(for: 3) else { return nil }
         let wasInForce = isInForce(option)

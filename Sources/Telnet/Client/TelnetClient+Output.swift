@@ -58,9 +58,10 @@ extension TelnetClient {
         if identity != before, negotiation.isOn(.newEnvironment, .local) { isEnvironmentAnnouncementDue = true }
     }
 
-    /// Appends a NOP, so that no device on the path drops an idle connection.
-    package mutating func keepAlive(to output: inout [UInt8]) {
-        TelnetEncoder.appendCommand(.noOperation, to: &output)
+    /// Appends a NOP (RFC 854), so that no device on the path drops an idle connection. A target that has negotiated nothing gets none: it
+    /// may not speak telnet, and take the NOP for input.
+    package func keepAlive(to output: inout [UInt8]) {
+        if negotiates { TelnetEncoder.appendCommand(.noOperation, to: &output) }
     }
 }
 

@@ -22,6 +22,8 @@ extension TelnetClient {
         var msdp: MSDPReader.State?
         var hasTextSincePrompt: Bool
         var holdsBytes: Bool
+        /// Programs of before don't say.
+        var negotiates: Bool?
     }
 
     /// What the settings say of this connection, and not of all.
@@ -45,7 +47,8 @@ extension TelnetClient {
             isEnvironmentAnnouncementDue: isEnvironmentAnnouncementDue, encoder: encoder,
             textEncoder: textEncoder.state, textDecoder: textDecoder.state, compression: compression,
             stripper: stripper, parser: parser, inflated: Array(inflated), isPromptPending: pending != nil,
-            msdp: msdp?.state, hasTextSincePrompt: hasTextSincePrompt, holdsBytes: holdsBytes)
+            msdp: msdp?.state, hasTextSincePrompt: hasTextSincePrompt, holdsBytes: holdsBytes,
+            negotiates: negotiates)
     }
 
     /// - Parameter settings: of the process that goes on.
@@ -74,6 +77,7 @@ extension TelnetClient {
         msdp = state.msdp.map { MSDPReader($0) }
         hasTextSincePrompt = state.hasTextSincePrompt
         holdsBytes = state.holdsBytes
+        negotiates = state.negotiates ?? false
     }
 }
 

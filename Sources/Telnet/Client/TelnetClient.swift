@@ -32,17 +32,20 @@ package struct TelnetClient {
     /// A subnegotiation whose variables are delivered one by one.
     var msdp: MSDPReader?
     var hasTextSincePrompt = false
+    /// The target has negotiated an option, so it reads telnet commands itself.
+    var negotiates = false
 
     /// Set once and never cleared: nothing is delivered after it.
     package private(set) var failure: TelnetFailure?
 
-    /// - Parameter makeDecompressor: makes a decompressor for one zlib stream; nil: MCCP2 is refused.
+    /// - Parameter makeDecompressor: makes a decompressor for one zlib stream; nil: MCCP2 is refused, whatever the settings say.
     package init(settings: TelnetClientSettings, makeDecompressor: (@Sendable () -> any Decompressor)? = nil) {
         self.settings = settings
         identity = ClientIdentity(settings)
         windowSize = WindowSize(columns: settings.columns, rows: settings.rows)
         compression = MCCP2(limits: settings.decompression, makeDecompressor: makeDecompressor)
-        negotiation = Self.negotiation(mxp: settings.mxp, compresses: makeDecompressor != nil)
+        negotiation = Self.negotiation(
+            mxp: settings.mxp, compresses: settings.mccp == .on && makeDecompressor != nil)
         parser = TelnetParser(maximumSubnegotiationBytes: settings.maximumSubnegotiationBytes)
         textDecoder = TextDecoder(encoding: settings.encoding, tables: settings.tables)
         textEncoder = TextEncoder(encoding: settings.encoding, tables: settings.tables)

@@ -11,6 +11,7 @@ package struct TelnetClientSettings: Sendable {
     /// The tables of the multi-byte encodings; nil: there are none.
     package var tables: (any CharacterTables)?
     package var mxp = MXPMode.refuse
+    package var mccp = MCCPMode.on
     /// In characters; 0 means unknown (RFC 1073).
     package var columns: UInt16 = 80
     package var rows: UInt16 = 24

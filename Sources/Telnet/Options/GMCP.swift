@@ -23,7 +23,7 @@ package enum GMCP {
     }
 
     /// - Returns: nil if `name` isn't a valid name.
-    static func payload(name: String, data: [UInt8]) -> [UInt8]? {
+    package static func payload(name: String, data: [UInt8]) -> [UInt8]? {
         guard isName(name.utf8) else { return nil }
         return data.isEmpty ? Array(name.utf8) : name.utf8 + [0x20] + data
     }

@@ -74,6 +74,13 @@ package struct DecompressionLimits: Codable, Hashable, Sendable {
     package init() {}
 }
 
+/// Whether a target may compress its output; the values of `MUD_MCCP`.
+package enum MCCPMode: String, Codable, Hashable, Sendable, CaseIterable {
+    case on
+    /// The option is refused, for targets whose streams can't be inflated.
+    case off
+}
+
 /// The Mud Client Compression Protocol, version 2: after `IAC SB 86 IAC SE`, everything is one zlib stream until that stream ends.
 /// A new stream may begin later.
 struct MCCP2 {

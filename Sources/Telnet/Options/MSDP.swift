@@ -23,7 +23,7 @@ package enum MSDP {
     package static func canSay(name: String, value: MSDPValue) -> Bool { payload(name: name, value: value) != nil }
 
     /// - Returns: nil if the value is deeper than ``maximumDepth`` or a name is empty.
-    static func payload(name: String, value: MSDPValue) -> [UInt8]? {
+    package static func payload(name: String, value: MSDPValue) -> [UInt8]? {
         var payload: [UInt8] = []
         guard append(MSDPEntry(name: name, value: value), to: &payload, depth: 0) else { return nil }
         return payload

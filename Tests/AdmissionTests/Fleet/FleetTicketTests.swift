@@ -83,6 +83,18 @@ struct FleetTicketTests {
         for number in 0..<4 { #expect(try spend(ticket, by: number).refusal?.answer == .invalidTicket) }
     }
 
+    @Test(arguments: [(1, false), (2, true)])
+    func `every gateway knows whether a ticket's bearers share its identity, also by the next ticket`(
+        uses: Int, isShared: Bool
+    ) throws {
+        let bearer = try #require(try spend(try operatorTicket(uses: uses), by: 1).admitted).principal
+        #expect(bearer.owner.isShared == isShared)
+        let next = try text(try issue(to: bearer, by: 1))
+        #expect(try #require(try spend(next, by: 2).admitted).principal.owner == bearer.owner)
+        var device = try bench.registeredDevice()
+        #expect(try spend(try ticket(of: &device), by: 1).admitted?.principal.owner.isShared == false)
+    }
+
     @Test func `of many clients with one operator's ticket as many are admitted as it has uses`() throws {
         let gates = bench.gateways.map(\.gate)
         let request = bench.bench.request().with { $0.ticket = try? operatorTicket(uses: 30) }

@@ -107,6 +107,16 @@ extension SharedStore {
         then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void
     ) { perform(.keep, then: then) { $0.keep(ticket, uses: uses, in: incarnation, then: $1) } }
 
+    func keep(
+        _ ticket: KeptTicket, in incarnation: StoreIncarnation,
+        then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void
+    ) { perform(.keep, then: then) { $0.keep(ticket, in: incarnation, then: $1) } }
+
+    func shortenTickets(
+        ofSession session: SessionMark, to time: Int64,
+        then: @escaping @Sendable (Result<Void, KeyRegistryError>) -> Void
+    ) { perform(.keep, then: then) { $0.shortenTickets(ofSession: session, to: time, then: $1) } }
+
     func giveBack(
         _ ticket: SealedTicket, in incarnation: StoreIncarnation,
         then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void

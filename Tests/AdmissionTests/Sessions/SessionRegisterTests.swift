@@ -1,4 +1,3 @@
-import KeyStore
 import Testing
 import WireText
 
@@ -6,8 +5,8 @@ import WireText
 
 struct SessionRegisterTests {
     typealias Register = SessionRegister<Int>
-    private let alice = Identity.certificate(sha256: [UInt8](repeating: 1, count: 32))
-    private let bob = Identity.certificate(sha256: [UInt8](repeating: 2, count: 32))
+    private let alice = Identity(method: AppAttestMethod.name, subject: "alice")
+    private let bob = Identity(method: AppAttestMethod.name, subject: "bob")
     private let home = address("192.0.2.1")
     private let away = address("198.51.100.7")
 
@@ -221,7 +220,7 @@ struct SessionRegisterTests {
             default:
                 let owner = owners[Int.random(in: 0..<3, using: &dice)]
                 let from = addresses[Int.random(in: 0..<3, using: &dice)]
-                let reservation = book.reserve(for: owner, from: from)
+                let reservation = book.reserve(for: owner, from: from, at: start + step * 1_000)
                 if let evicted = reservation.evicted { open = open.filter { $0.value.id != evicted } }
                 guard let lease = reservation.lease else { continue }
                 #expect(book.open(lease, id: "\(step)", token: SessionToken(using: &dice), holder: step))

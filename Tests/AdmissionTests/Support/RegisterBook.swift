@@ -13,8 +13,18 @@ final class RegisterBook<Holder> {
         register = SessionRegister(limits: SessionLeaseLimits(perDevice: perDevice, perAddress: perAddress))
     }
 
-    func reserve(for owner: Identity, from address: IPAddress) -> SessionReservation<Holder> {
-        register.reserve(for: owner, from: address)
+    /// - Parameters:
+    ///   - time: when every wait is over, if it isn't given.
+    ///   - isShared: nil: as clients of this method share an identity.
+    func reserve(
+        for owner: Identity, from address: IPAddress, at time: Moment = start + 86_400_000, isShared: Bool? = nil
+    ) -> SessionReservation<Holder> {
+        let owner = SessionOwner(owner, isShared: isShared ?? (owner.method.holders == .several))
+        return register.reserve(for: owner, from: address, at: time.monotonic)
+    }
+
+    func evictOldest(of owner: SessionOwner, from address: IPAddress?, at time: Moment) -> Holder? {
+        register.evictOldest(of: owner, from: address, at: time.monotonic)
     }
 
     func open(
@@ -30,7 +40,7 @@ final class RegisterBook<Holder> {
 
     /// The holders of all sessions that can be resumed.
     func holders(where isMeant: (Identity, IPAddress) -> Bool = { _, _ in true }) -> [Holder] {
-        register.entries.values.compactMap { isMeant($0.owner, $0.address) ? $0.session?.holder : nil }
+        register.entries.values.compactMap { isMeant($0.owner.identity, $0.address) ? $0.session?.holder : nil }
     }
 
     func claim(id: String, token: String, owner: Identity, at moment: Moment) -> SessionClaim<Holder> {

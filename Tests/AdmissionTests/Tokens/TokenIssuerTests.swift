@@ -117,7 +117,8 @@ struct TokenIssuerTests {
         let issuer = bench.issuer(limits: EndpointLimits(tokensPerMinute: 2))
         for _ in 0..<2 { #expect(await issuer.issue(try bench.request()).token != nil) }
         let refusal = await issuer.issue(try bench.request()).refusal
-        #expect(refusal?.answer == .rateLimited && refusal?.token?.description.hasPrefix("rate_limited: ") == true)
+        #expect(
+            refusal?.answer == .rateLimited && refusal?.description(ofRequest: "")?.hasPrefix("rate_limited: ") == true)
     }
 
     @Test mutating func `a full replay store refuses, and a body at the limit is read`() async throws {
@@ -218,7 +219,7 @@ struct TokenIssuerTests {
         request.body = Array(body.utf8)
         let refusal = await bench.issuer().issue(request).refusal
         #expect(refusal?.answer == .invalidRequest)
-        #expect(refusal?.token?.description.contains(word) == true)
+        #expect(refusal?.description(ofRequest: "")?.contains(word) == true)
     }
 
     @Test mutating func `a private key is refused, and so is another kind of attestation`() async throws {

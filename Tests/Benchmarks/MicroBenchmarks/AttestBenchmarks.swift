@@ -1,5 +1,6 @@
 import AppAttest
 import Benchmark
+import CBOR
 import Crypto
 import DeviceSimulation
 import FoundationEssentials

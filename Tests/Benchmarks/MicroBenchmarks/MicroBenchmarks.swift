@@ -5,6 +5,7 @@ import Glibc
 let benchmarks: @Sendable () -> Void = {
     attestBenchmarks()
     dpopBenchmarks()
+    passkeyBenchmarks()
     gateBenchmarks()
     telnetBenchmarks()
     dialectBenchmarks()

@@ -69,6 +69,13 @@ package final class BrowserPage {
         }
     }
 
+    /// Returns when what was changed has been laid out and drawn, and what follows from that, too.
+    package func settle() async throws {
+        let frames =
+            "const frame = () => new Promise(requestAnimationFrame); await frame(); await frame(); await frame();"
+        _ = try await value("(async () => { \(frames) await new Promise(done => setTimeout(done, 0)); })()")
+    }
+
     /// What a screen reader sees, without what it ignores.
     package func accessibilityNodes() async throws -> [(role: String, name: String)] {
         let answer = try await tools.call("Accessibility.getFullAXTree")
@@ -149,10 +156,31 @@ package final class BrowserPage {
             ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": false])
     }
 
-    /// Makes the page see a preference for the dark colour scheme.
-    package func preferDark() async throws {
-        let feature = ["name": "prefers-color-scheme", "value": "dark"]
+    /// Makes the page see a preference for a colour scheme.
+    package func prefer(dark isDark: Bool) async throws {
+        let feature = ["name": "prefers-color-scheme", "value": isDark ? "dark" : "light"]
         try await tools.call("Emulation.setEmulatedMedia", ["features": [feature]])
+    }
+
+    package func preferDark() async throws { try await prefer(dark: true) }
+
+    /// Presses the keys of these characters, one after the other.
+    package func pressKeys(_ characters: String) async throws {
+        for character in characters.map(String.init) {
+            let parameters = ["key": character, "text": character]
+            try await tools.call("Input.dispatchKeyEvent", parameters.merging(["type": "keyDown"]) { $1 })
+            try await tools.call("Input.dispatchKeyEvent", parameters.merging(["type": "keyUp"]) { $1 })
+        }
+    }
+
+    /// One of the browser's own counts about the page, such as `LayoutCount`.
+    package func metric(_ name: String) async throws -> Double {
+        try await tools.call("Performance.enable")
+        let metrics = try await tools.call("Performance.getMetrics")["metrics"] as? [[String: Any]]
+        guard let metric = metrics?.first(where: { $0["name"] as? String == name }),
+            let value = metric["value"] as? Double
+        else { throw EdgeTestError("no metric \(name)") }
+        return value
     }
 
     package func click(_ selector: String) async throws {

@@ -16,6 +16,8 @@ package struct TokenClient: Sendable {
     package var authority = "localhost"
     /// What it sends as `Host`; nil: the authority.
     package var host: String?
+    /// Through which it reaches the gateway; nil: it connects to the gateway.
+    package var front: FrontProxy?
 
     package init(_ apple: SimulatedApple, at gateway: GatewayProcess) throws {
         try self.init(apple, device: apple.device(), at: gateway)
@@ -42,7 +44,10 @@ package struct TokenClient: Sendable {
     // MARK: Steps
 
     package func challenge() async throws -> String {
-        let answer = try await gateway.post("/attest/challenge", #"{"purpose":"token"}"#)
+        let body = #"{"purpose":"token"}"#
+        let answer = try await request(
+            "POST /attest/challenge HTTP/1.1\r\nHost: \(host ?? authority)\r\nContent-Type: application/json\r\n"
+                + "Content-Length: \(body.utf8.count)\r\n\r\n" + body)
         guard answer.status == 200, let nonce = answer.field("nonce") else {
             throw EdgeTestError("no challenge: \(answer)")
         }
@@ -104,7 +109,7 @@ package struct TokenClient: Sendable {
     // MARK: Parts
 
     package func url(_ path: String, scheme: String = "https") -> String {
-        let scheme = gateway.isTLS ? scheme : scheme == "wss" ? "ws" : "http"
+        let scheme = gateway.isTLS || front != nil ? scheme : scheme == "wss" ? "ws" : "http"
         return "\(scheme)://\(authority)\(path)"
     }
 
@@ -171,9 +176,16 @@ package struct TokenClient: Sendable {
         _ path: String, _ members: [String: String], proof: String
     ) async throws -> ReceivedAnswer {
         let body = json(members)
-        return try await gateway.request(
+        return try await request(
             "POST \(path) HTTP/1.1\r\nHost: \(host ?? authority)\r\nContent-Type: application/json\r\nDPoP: \(proof)\r\n"
                 + "Content-Length: \(body.utf8.count)\r\n\r\n" + body)
+    }
+
+    private func request(_ text: String) async throws -> ReceivedAnswer {
+        guard let front else { return try await gateway.request(text) }
+        let connection = try await front.connect()
+        try await connection.send(text)
+        return try await connection.answer()
     }
 
     private func json(_ members: [String: String]) -> String {

@@ -60,9 +60,13 @@ package final class ChildProcess: Sendable {
         input = standardInput.fileHandleForWriting
     }
 
-    package static let plainEnvironment = [
-        "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "LC_ALL": "C.UTF-8",
-    ]
+    /// With TMPDIR, by which `scripts/test` finds what is left behind.
+    package static let plainEnvironment = {
+        let own = ProcessInfo.processInfo.environment
+        var plain = ["PATH": own["PATH"] ?? "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
+        plain["TMPDIR"] = own["TMPDIR"]
+        return plain
+    }()
 
     package func write(_ text: String) throws {
         try input.write(contentsOf: Data(text.utf8))

@@ -36,9 +36,14 @@ package final class FrontProxy: Sendable {
     /// - Parameters:
     ///   - socketPath: the gateway's `ADMIN_BIND`.
     ///   - apiPort: of an HTTPS server with the test certificate for localhost.
-    package static func start(_ kind: Kind, asking socketPath: String, apiPort: Int) async throws -> FrontProxy {
+    ///   - gatewayPort: of the gateway, without TLS: its paths are served on the same origin. nil: they aren't.
+    ///   - port: that clients connect to.
+    package static func start(
+        _ kind: Kind, asking socketPath: String, apiPort: Int, gatewayPort: Int? = nil, port: Int? = nil
+    ) async throws -> FrontProxy {
         let (directory, certificates) = (try TemporaryDirectory(), try await DevCertificates.shared())
-        let port = try freePort()
+        let port = try port ?? freePort()
+        let gateway = try directory.write(try gatewayPart(of: kind, gatewayPort), to: "gateway.conf")
         let program = try ServerProgram.path(kind.rawValue)
         let example = try String(contentsOfFile: example(of: kind), encoding: .utf8)
         let child: ChildProcess
@@ -56,6 +61,7 @@ package final class FrontProxy: Sendable {
                     ("$provider_host api.provider.example;", "$provider_host localhost;"),
                     ("proxy_pass https://api.provider.example;", "proxy_pass https://127.0.0.1:\(apiPort);"),
                     ("include /etc/portcullis/provider-key.conf", "include \(directory.file("provider-key.conf"))"),
+                    ("#include /etc/nginx/portcullis-gateway.conf", "include \(gateway)"),
                     ("/etc/ssl/certs/ca-certificates.crt", certificates.serverCA),
                 ])
             _ = try directory.write("set $provider_key \"\(providerKey)\";\n", to: "provider-key.conf")
@@ -72,6 +78,7 @@ package final class FrontProxy: Sendable {
                             + "\ttls \(certificates.server.certificate) \(certificates.server.key)"
                     ),
                     ("unix//run/portcullis/admin.sock", "unix/\(socketPath)"),
+                    ("#import /etc/caddy/portcullis-gateway.caddy", "import \(gateway)"),
                     ("https://api.provider.example {", "https://localhost:\(apiPort) {"),
                 ])
             let configuration = try directory.write(site, to: "Caddyfile")
@@ -95,6 +102,14 @@ package final class FrontProxy: Sendable {
 
     private static func example(of kind: Kind) -> String {
         ServerProgram.repository + "/config/" + (kind == .nginx ? "nginx.conf.example" : "Caddyfile.example")
+    }
+
+    /// The example with the gateway's own paths, for one base URL; empty without a port.
+    private static func gatewayPart(of kind: Kind, _ port: Int?) throws -> String {
+        guard let port else { return "" }
+        let name = kind == .nginx ? "nginx-gateway.conf.example" : "Caddyfile-gateway.example"
+        let example = try String(contentsOfFile: ServerProgram.repository + "/config/" + name, encoding: .utf8)
+        return try replace(in: example, [("127.0.0.1:6200", "127.0.0.1:\(port)")])
     }
 
     /// Every text must be there: otherwise the example has changed, and this isn't a test of it.

@@ -73,11 +73,16 @@ package final class GatewayProcess: Sendable {
     }
 
     /// Runs another command of the program (`check-config`, `keys …`) to its end.
+    ///
+    /// - Parameters:
+    ///   - directory: where it runs; nil: in an empty one.
+    ///   - environment: variables in addition to those of every test.
     package static func run(
-        _ arguments: [String], _ settings: GatewaySettings? = nil, program: String? = nil
+        _ arguments: [String], _ settings: GatewaySettings? = nil, in directory: TemporaryDirectory? = nil,
+        environment: [String: String] = [:], program: String? = nil
     ) async throws -> ChildOutput {
-        let directory = try TemporaryDirectory()
-        let child = try launch(arguments, settings, in: directory, program: program)
+        let directory = try directory ?? TemporaryDirectory()
+        let child = try launch(arguments, settings, in: directory, program: program, adding: environment)
         try child.closeInput()
         return try await child.ended()
     }

@@ -42,10 +42,11 @@ package final class HAProxyProcess: Sendable {
         return try FrontProxy.replace(
             in: example,
             [
+                ("    user haproxy\n    group haproxy\n", ""),
                 ("/run/haproxy/admin.sock", socket), ("bind :443", "bind 127.0.0.1:\(port)"),
                 ("mud.example.com", "localhost"), ("source 10.0.0.5", "source \(source)"),
                 ("/etc/ssl/certs/ca-certificates.crt", certificates.serverCA),
-                ("    server gateway1 10.0.0.11:6200\n", servers), ("    server gateway2 10.0.0.12:6200\n", ""),
+                ("    server gateway1 10.0.0.11:443\n", servers), ("    server gateway2 10.0.0.12:443\n", ""),
             ])
     }
 

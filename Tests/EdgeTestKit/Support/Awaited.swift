@@ -42,7 +42,8 @@ package final class Awaited<State: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - what: completes the sentence "waited in vain for …".
-    ///   - limit: generous, because it ends a broken test and doesn't measure a working one.
+    ///   - limit: generous, because it ends a broken test and doesn't measure a working one; on a slow or busy machine it is more so, see
+    ///     ``Patience``.
     ///   - probe: may consume what it finds. Runs under the lock.
     @discardableResult
     package func wait<Result: Sendable>(
@@ -50,6 +51,7 @@ package final class Awaited<State: Sendable>: Sendable {
         until probe: @Sendable (inout State) throws -> Result?
     ) async throws -> Result {
         if let found = try look(probe).found { return found }
+        let limit = Patience.extended(limit)
         let deadline = ContinuousClock.now.advanced(by: limit)
         let alarm = Task {
             try await Task.sleep(until: deadline, clock: .continuous)
@@ -92,4 +94,13 @@ package final class Awaited<State: Sendable>: Sendable {
         let text = String(describing: current)
         return text.count <= 2000 ? text : String(text.prefix(1000)) + " … " + String(text.suffix(1000))
     }
+}
+
+/// How much longer than on a quiet machine a test may wait. Nothing waits longer because of it, unless a test is broken.
+private enum Patience {
+    private static let factor = 4
+    /// Shorter waits are part of what a test is about.
+    private static let shortest = Duration.seconds(10)
+
+    static func extended(_ limit: Duration) -> Duration { limit < shortest ? limit : limit * factor }
 }

@@ -1,6 +1,8 @@
+import CBOR
 import Crypto
 import DeviceSimulation
 import FoundationEssentials
+import StrictDER
 import X509
 
 @testable import AppAttest

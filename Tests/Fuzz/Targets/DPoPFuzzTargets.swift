@@ -1,4 +1,5 @@
 import FoundationEssentials
+import StrictJSON
 import WireText
 
 @testable import DPoP

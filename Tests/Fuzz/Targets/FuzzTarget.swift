@@ -26,7 +26,7 @@ struct FuzzTarget: Sendable {
         attestFuzzTargets + dpopFuzzTargets + gateFuzzTargets + edgeFuzzTargets + telnetFuzzTargets + clientFuzzTargets
         + httpFuzzTargets + [translationFuzzTarget, jsonFuzzTarget, stateFuzzTarget] + settingFuzzTargets
         + webSocketFuzzTargets + metricsFuzzTargets + [auditFuzzTarget] + maintenanceFuzzTargets
-        + forwardingFuzzTargets + libraryFuzzTargets
+        + forwardingFuzzTargets + passkeyFuzzTargets + libraryFuzzTargets
 }
 
 /// A property that was violated.

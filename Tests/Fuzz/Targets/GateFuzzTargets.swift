@@ -1,6 +1,7 @@
 import DPoP
 import FoundationEssentials
 import KeyStore
+import StrictJSON
 import WireText
 
 @testable import Admission

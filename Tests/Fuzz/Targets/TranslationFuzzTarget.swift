@@ -4,14 +4,16 @@ import Telnet
 
 @testable import RelayCore
 
-/// What a MUD sends, on its way to a client: one byte for the dialect, then the stream. Behind it the client comes back and is told again.
+/// What a MUD sends, on its way to a client: one byte for the dialect, then the stream. Its highest bit means a client that wants nothing
+/// compressed. Behind it the client comes back and is told again.
 let translationFuzzTarget = FuzzTarget("translation") { bytes in
     let kinds: [DialectKind] = [.typed, .gmcp, .json, .legacy, .terminal]
-    let kind = kinds[Int(bytes.first ?? 0) % kinds.count]
+    let kind = kinds[Int((bytes.first ?? 0) & 0x7F) % kinds.count]
+    let isPlain = kind == .legacy && (bytes.first ?? 0) >= 0x80
     let stream = bytes.dropFirst()
-    var whole = try TargetConversation(kind)
+    var whole = try TargetConversation(kind, isPlain: isPlain)
     try whole.hear([stream])
-    var cut = try TargetConversation(kind)
+    var cut = try TargetConversation(kind, isPlain: isPlain)
     try cut.hear(pieces(of: stream, 3))
     if !whole.hasEnded, !cut.hasEnded {
         try require(cut.heard == whole.heard, "pieces say what the whole says")
@@ -31,13 +33,15 @@ private struct TargetConversation {
         case message([UInt8])
     }
 
-    init(_ kind: DialectKind) throws {
+    /// - Parameter isPlain: the client has declined the compression of its dialect.
+    init(_ kind: DialectKind, isPlain: Bool) throws {
         guard
             var translation = Translation(
                 kind: kind, client: ClientDescription(), outputBufferBytes: 1_024, compressor: FuzzCompressor(),
                 makeDecompressor: { ZlibDecompressor() })
         else { throw FuzzViolation(description: "\(kind) is translated") }
-        let connect = kind == .legacy ? #"{"connect":1}"# : #"{"type":"connect","target":""}"#
+        let mccp = isPlain ? #","mccp":0"# : ""
+        let connect = kind == .legacy ? #"{"connect":1\#(mccp)}"# : #"{"type":"connect","target":""}"#
         if translation.awaitsConnect {
             translation.receive(Array(connect.utf8)[...], isText: true, isLast: true, into: &output)
         }
@@ -45,7 +49,7 @@ private struct TargetConversation {
         settings.maximumSubnegotiationBytes = 512
         translation.connected(FuzzSample.session, telnet: settings, into: &output)
         self.translation = translation
-        frames = FrameCheck(kind: kind)
+        frames = FrameCheck(kind: kind, isPlain: isPlain)
         try take()
     }
 
@@ -92,6 +96,7 @@ private struct TargetConversation {
     private func heard(in payload: ArraySlice<UInt8>, isText: Bool) throws -> Heard {
         guard isText else { return .text(Array(payload)) }
         switch frames.kind {
+        case .legacy where frames.isPlain: break
         case .legacy:
             guard var deflated = Data(base64Encoded: text(payload)).map({ [UInt8]($0)[...] }) else {
                 throw FuzzViolation(description: "a message is base64")
@@ -112,10 +117,15 @@ private struct TargetConversation {
 /// The guarantees for a client of a dialect, for any input from its target and from itself.
 struct FrameCheck {
     let kind: DialectKind
+    /// A legacy client that has declined compression.
+    let isPlain: Bool
     private var lastSequence: Int?
     private var isResumed = false
 
-    init(kind: DialectKind) { self.kind = kind }
+    init(kind: DialectKind, isPlain: Bool = false) {
+        self.kind = kind
+        self.isPlain = isPlain
+    }
 
     /// Numbers come again after a resume, and a client that counts bytes may ask for the rest of a character.
     mutating func resume() {
@@ -127,15 +137,35 @@ struct FrameCheck {
         for frame in output.frames.frames {
             let payload = output.frames.bytes[frame.range]
             try require(!payload.isEmpty, "no message is empty")
-            try require(isUTF8(payload) || (isResumed && !frame.isText), "messages are UTF-8")
+            try require(
+                isUTF8(payload) || (isResumed && !frame.isText) || isEchoCommand(payload, isText: frame.isText),
+                "messages are UTF-8")
             switch kind {
             case .raw, .terminal: try require(!frame.isText, "a terminal gets no text messages")
             case .gmcp where frame.isText: try checkGMCP(payload)
             case .json where frame.isText: try checkEnvelope(payload)
             case .gmcp, .json: break
             case .typed: try checkTyped(payload, isText: frame.isText)
+            case .legacy where isPlain && frame.isText: try checkPair(payload)
+            case .legacy where isPlain: break
             case .legacy: try checkLegacy(payload, isText: frame.isText)
             }
+        }
+    }
+
+    /// IAC WILL ECHO or IAC WONT ECHO, alone.
+    private func isEchoCommand(_ payload: ArraySlice<UInt8>, isText: Bool) -> Bool {
+        kind == .legacy && isPlain && !isText && (payload == [255, 251, 1] || payload == [255, 252, 1])
+    }
+
+    private func checkPair(_ payload: ArraySlice<UInt8>) throws {
+        guard let object = try json(payload) else { return }
+        try require(object.members.count == 1, "a text message has one member")
+        switch (object["gmcp"], object["msdp"]) {
+        case (.string(let text)?, nil): try require(GMCP.isName(text.utf8.prefix { $0 != 0x20 }), "GMCP has a name")
+        case (nil, .object(let pair)?):
+            try require(pair.members.map(\.name) == ["key", "val"], "MSDP is a key and a value")
+        default: throw FuzzViolation(description: "a text message is GMCP or MSDP")
         }
     }
 

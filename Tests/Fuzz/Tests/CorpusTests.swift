@@ -2,6 +2,7 @@ import AppAttest
 import DPoP
 import Foundation
 import Testing
+import WebAuthn
 
 /// The stored inputs: seeds of every kind, and inputs that once revealed a defect. libFuzzer begins with them.
 @Suite("The fuzz corpus")
@@ -51,6 +52,31 @@ struct CorpusTests {
             let verified = try DPoPSample.tokenVerifier.verify(token, at: DPoPSample.time)
             #expect(verified.claims.boundKey == DPoPSample.deviceKey.thumbprint)
         }
+    }
+
+    @Test func `has passkeys of every format that register, and one that signs in`() async throws {
+        func seed(_ name: String) throws -> [UInt8] {
+            [UInt8](try Data(contentsOf: Self.folder.appendingPathComponent(name)))
+        }
+        for name in ["packed", "apple", "android", "u2f", "extensions"] {
+            let registration = try await PasskeySample.registrations.verify(
+                RegistrationResponse(
+                    clientDataJSON: PasskeySample.registrationClientData,
+                    attestationObject: try seed("passkey-registration/\(name)")),
+                challenge: PasskeySample.challenge, at: PasskeySample.time)
+            #expect(registration.record.publicKey == PasskeySample.record.publicKey)
+        }
+        let bytes = try seed("passkey-authentication/genuine")
+        let end = bytes.count - PasskeySample.signature.count
+        #expect(bytes[end...].elementsEqual(PasskeySample.signature))
+        let data = Array(bytes[(end - 37)..<end])
+        let clientData = Array(bytes[2..<(end - 39)])
+        #expect(data + PasskeySample.hash(clientData) == PasskeySample.signedBytes)
+        let authentication = try PasskeySample.authentications.verify(
+            AuthenticationResponse(
+                clientDataJSON: clientData, authenticatorData: data, signature: PasskeySample.signature),
+            challenge: PasskeySample.challenge, credential: PasskeySample.record)
+        #expect(authentication.record.signCount == 1)
     }
 
     @Test func `detects a broken reader`() {

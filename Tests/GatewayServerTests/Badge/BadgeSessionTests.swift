@@ -54,7 +54,8 @@ struct BadgeSessionTests {
         let holder = try #require(bench.gate.evaluate(bench.request(nil, ticket: text)).principal)
         let address = bench.request().address
         var register = SessionRegister<Int>()
-        guard case .reserved(let lease) = register.reserve(for: holder.identity, from: address) else {
+        let time = BadgeBench.start.monotonic
+        guard case .reserved(let lease) = register.reserve(for: holder.owner, from: address, at: time) else {
             throw Unexpected()
         }
         var generator = SystemRandomNumberGenerator()

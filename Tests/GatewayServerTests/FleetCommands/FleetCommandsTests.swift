@@ -32,7 +32,7 @@ struct FleetCommandsTests {
 
     private func plain(_ text: String) -> String {
         let timeless = text.replacing(#/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/#, with: "TIME")
-        let unsigned = timeless.replacing(#/(^|\n|published )[A-Za-z0-9_\-]{43}( |,)/#) { "\($0.1)SIGNER\($0.2)" }
+        let unsigned = timeless.replacing(#/(^|\n|published |"key":")[A-Za-z0-9_\-]{43}( |,|")/#) { "\($0.1)SIGNER\($0.2)" }
         return unsigned.replacing(#/pcdev_[0-9a-f]+/#, with: "TOKEN").replacing(#/[0-9a-f]{16}/#, with: "ID")
     }
 
@@ -109,6 +109,38 @@ struct FleetCommandsTests {
         let id = try #require(list.outputText.split(separator: " ").first)
         try await bench.expect("signing-keys", "revoke", String(id))
         #expect(try await bench.run("signing-keys", "list").outputText.contains("\(id)  revoked"))
+    }
+
+    @Test func `whatever is listed is listed as JSON, too`() async throws {
+        func objects(_ words: [String]) async throws -> [[String: Any]] {
+            try await both(words + ["--json"]).outputLines.map { line in
+                try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], "\(line)")
+            }
+        }
+        try await bench.fill((1...3).map { try FleetCommandBench.key($0) })
+        try await both(["keys", "revoke", name(1), "--reason", "lost \u{1B}[31m"])
+        let keys = try await objects(["keys", "list"])
+        #expect(Set(keys.compactMap { $0["key"] as? String }) == Set(try (1...3).map { try name($0) }))
+        let revoked = try #require(keys.first { $0["state"] as? String == "revoked" })
+        #expect(revoked["revocationReason"] as? String == "lost \u{1B}[31m" && revoked["counter"] as? Int == 3)
+        let registered = try #require(revoked["registeredAt"] as? String)
+        #expect(registered.hasPrefix("1970-01-01T00:00:01") && revoked["revokedAt"] is String)
+        #expect(try await objects(["keys", "prune", "--idle", "1d", "--dry-run"]).count == 2)
+
+        try await both(["dev-tokens", "issue", "--name", "ci \"x\"", "--route", "live"])
+        let token = try #require(try await objects(["dev-tokens", "list"]).first)
+        #expect(token["name"] as? String == "ci \"x\"" && token["routes"] as? [String] == ["live"])
+        #expect(token["state"] as? String == "valid" && token["devices"] as? Int == 0 && token["expiresAt"] is String)
+
+        try await both(["signing-keys", "rotate"])
+        let signer = try #require(try await objects(["signing-keys", "list"]).first)
+        #expect(signer["key"] is String && signer["state"] is String && signer["signsFrom"] is String)
+
+        try await bench.expect("block-list", "add", "address", "203.0.113.7", "--reason", "scanner")
+        let blocked = try await bench.expect("block-list", "list", "--json").outputText
+        #expect(
+            blocked.contains(#"{"entry":"address 203.0.113.7","addedAt":"2"#)
+                && blocked.contains(#""reason":"scanner"}"#))
     }
 
     @Test func `a file can be named although the settings name a database`() async throws {

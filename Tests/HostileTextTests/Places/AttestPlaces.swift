@@ -1,5 +1,7 @@
+import CBOR
 import DeviceSimulation
 import FoundationEssentials
+import StrictDER
 
 @testable import AppAttest
 

@@ -1,6 +1,7 @@
 import DPoP
 import KeyStore
 import StateCoding
+import StrictJSON
 import WireText
 
 @testable import Admission

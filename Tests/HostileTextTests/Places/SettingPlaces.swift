@@ -45,6 +45,8 @@ let settingPlaces = places {
     loaded("MUD_TLS_PIN")
     loaded("AUTHZ_ADMIT")
     loaded("DPOP_NONCE")
+    loaded("WEB_CLIENT_TITLE")
+    loaded("WEB_CLIENT_NO_TICKET")
     loaded("NO_SUCH_SETTING")
     grammar("an integer") { use(try? SettingGrammar.integer($0, in: 1...65_535)) }
     grammar("a boolean") { use(try? SettingGrammar.boolean($0)) }

@@ -1,5 +1,6 @@
 import Crypto
 import FoundationEssentials
+import StrictJSON
 import WireText
 
 @testable import DPoP

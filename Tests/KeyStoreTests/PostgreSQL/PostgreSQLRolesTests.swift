@@ -48,6 +48,10 @@ struct PostgreSQLRolesTests {
         let ticket = try #require(SealedTicket(hash: [UInt8](repeating: 1, count: 32), sealed: [1], expires: 10_000))
         #expect(try await gateway.keep(ticket, in: home) == .spent)
         #expect(try await gateway.takeTicket(hash: ticket.hash, at: 1, in: home)?.ticket == ticket)
+        let next = (UInt8(2)...6).map { KeptTicket.sample($0) }
+        for ticket in next { #expect(try await gateway.keep(ticket, in: home) == .spent) }
+        try await gateway.shortenTickets(ofSession: next[0].session, to: 500)
+        #expect(try await gateway.takeTicket(hash: next[4].hash, at: 1, in: home)?.ticket.expires == 500)
         #expect(try await gateway.beginUpkeep(pause: 3_600_000))
         #expect(try await !gateway.beginUpkeep(pause: 3_600_000))
         try database.session().run("UPDATE portcullis.upkeep SET began = '-infinity'")
@@ -143,7 +147,8 @@ struct PostgreSQLRolesTests {
         let batch = try await operatorStore.prune([.sample(3)], idleSince: .max)
         #expect(batch.forgotten == [.sample(3)])
         #expect(try await operatorStore.beginErasure(of: .sample(4), at: 1))
-        #expect(try await operatorStore.finishErasure(of: .sample(4)).key == .removed)
+        _ = try await gateway.keep(KeptTicket.sample(1), in: gateway.incarnation())
+        #expect(try await operatorStore.finishErasure(of: .sample(4), holders: [.sample(1)]).key == .removed)
         let token = DevelopmentToken.sample()
         #expect(try await operatorStore.issue(token) == .issued)
         #expect(try await operatorStore.revoke(token.id, at: 1))

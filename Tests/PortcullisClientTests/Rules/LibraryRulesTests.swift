@@ -106,7 +106,7 @@ struct LibraryRulesTests {
     }
 
     @Test func `the example app has at most 200 lines, and uses the products alone`() throws {
-        let files = RepositoryText.swiftFiles(below: "Examples/ClientExample/Sources")
+        let files = RepositoryText.swiftFiles(below: "Tests/Examples/ClientExample/Sources")
         let lines = files.reduce(0) { $0 + $1.text.split(separator: "\n", omittingEmptySubsequences: false).count - 1 }
         #expect(lines > 100 && lines <= 200, "\(lines)")
         let imports = files.flatMap { $0.text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) } }

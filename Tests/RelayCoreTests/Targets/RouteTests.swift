@@ -27,18 +27,19 @@ struct RouteTests {
 
     @Test func `every option is read`() throws {
         let options = try routes(
-            "a=m.example:1,mxp=strip,encoding=latin1,compression=on,tls=required,proxy=v2,admit=cert+ticket"
+            "a=m.example:1,mxp=strip,mccp=off,encoding=latin1,compression=on,tls=required,proxy=v2,admit=cert+ticket"
         )
         .first?.options
         #expect(
             options
                 == RouteOptions(
-                    encoding: "latin1", tls: .required, proxy: .v2, mxp: .strip, compression: .on,
+                    encoding: "latin1", tls: .required, proxy: .v2, mxp: .strip, mccp: .off, compression: .on,
                     admit: RouteAdmission(methods: ["cert", "ticket"])))
         for mode in TargetTLSMode.allCases { #expect(try routes("a=m:1,tls=\(mode)")[0].options.tls == mode) }
         for header in TargetProxyHeader.allCases {
             #expect(try routes("a=m:1,proxy=\(header)")[0].options.proxy == header)
         }
+        for mccp in MCCPMode.allCases { #expect(try routes("a=m:1,mccp=\(mccp)")[0].options.mccp == mccp) }
         for mxp in MXPMode.allCases { #expect(try routes("a=m:1,mxp=\(mxp)")[0].options.mxp == mxp) }
         for way in allMethods { #expect(try routes("a=m:1,admit=\(way)")[0].options.admit?.methods == [way]) }
         #expect(try routes("a=m:1,admit=any")[0].options.admit == .any)
@@ -52,7 +53,8 @@ struct RouteTests {
             ("a=m:1,tls", .optionForm), ("a=m:1,tls=", .optionValue("tls")), ("a=m:1,tls=TLS", .optionValue("tls")),
             ("a=m:1,colour=red", .unknownOption("colour")), ("a=m:1,tls=plain,tls=plain", .repeatedOption("tls")),
             ("a=m:1,encoding=klingon", .optionValue("encoding")), ("a=m:1,proxy=v3", .optionValue("proxy")),
-            ("a=m:1,mxp=eat", .optionValue("mxp")), ("a=m:1,admit=", .admitValue(allMethods)),
+            ("a=m:1,mxp=eat", .optionValue("mxp")), ("a=m:1,mccp=2", .optionValue("mccp")),
+            ("a=m:1,mccp=off,mccp=off", .repeatedOption("mccp")), ("a=m:1,admit=", .admitValue(allMethods)),
             ("a=m:1,admit=app+", .admitValue(allMethods)),
             ("a=m:1,admit=app+app", .admitValue(allMethods)), ("a=m:1,admit=app+any", .admitValue(allMethods)),
             ("a=m:1,admit=root", .admitValue(allMethods)),

@@ -4,7 +4,7 @@ import Testing
 /// Written down from the contracts of the other dialects; they replay byte for byte.
 @Suite("A session in the other dialects")
 struct OtherTranscriptTests {
-    @Test func `legacy: connect as JSON, text in, deflated text out`() {
+    @Test func `legacy: connect as JSON, text in, the deflated stream out`() {
         // Of each frame the first five bytes are the head of a stored block: final, its length, and that inverted.
         let text = #"""
             C look
@@ -16,11 +16,23 @@ struct OtherTranscriptTests {
             D early\\n
             T Hi\r\n\xff\xfb\x01
             S AQQA+/9IaQ0K
+            S AQMA/P//+wE=
             D \xff\xfd\x01
             T \xff\xfb\xc9\xff\xfbE\xff\xfd\x18\xff\xfa\x18\x01\xff\xf0
             D \xff\xfd\xc9\xff\xfdE\xff\xfb\x18\xff\xfa\x18\x00WEBMUD\xff\xf0
             T \xff\xfa\xc9Char.Vitals {"hp":1}\xff\xf0> \xff\xf9
+            S ARkA5v//+slDaGFyLlZpdGFscyB7ImhwIjoxff/w
             S AQIA/f8+IA==
+            T \xff\xfaE\x01HEALTH\x02100\x01EXITS\x02n\x02s\xff\xf0
+            S ARAA7///+kUBSEVBTFRIAjEwMP/w
+            S ARIA7f//+kUBRVhJVFMCBQJuAnMG//A=
+            T \xff\xfc\x01
+            S AQMA/P///AE=
+            D \xff\xfe\x01
+            T \xff\xfb\xc8
+            D \xff\xfd\xc8\xff\xfa\xc8hello webmud 1.0\nchar_vitals 1\nroom_brief 1\nroom_exits 1\n\xff\xf0
+            T \xff\xfa\xc8Room.Brief A room\xff\xf0
+            S ARYA6f//+shSb29tLkJyaWVmIEEgcm9vbf/w
             C {"gmcp":"Core.Supports.Set [\"Char 1\"]"}
             D \xff\xfa\xc9Core.Supports.Set ["Char 1"]\xff\xf0
             C {"msdp":{"key":"REPORT","val":["HEALTH"]}}

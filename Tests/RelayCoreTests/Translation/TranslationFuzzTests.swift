@@ -7,14 +7,16 @@ import Testing
 struct TranslationFuzzTests {
     private static let kinds: [DialectKind] = [.terminal, .gmcp, .json, .typed, .legacy]
 
-    @Test(arguments: kinds)
-    func `never sends a text message that isn't UTF-8, nor one that isn't of its dialect`(kind: DialectKind) throws {
+    @Test(arguments: kinds, [false, true])
+    func `never sends a text message that isn't UTF-8, nor one that isn't of its dialect`(
+        kind: DialectKind, isPlain: Bool
+    ) throws {
         var generator = SeededGenerator(seed: 3)
         for _ in 0..<25 {
             var session = try Conversation(kind)
-            if kind == .typed || kind == .legacy { _ = session.say(Self.connect[kind] ?? "") }
+            if kind == .typed || kind == .legacy { _ = session.say(Self.connect(kind, isPlain: isPlain)) }
             _ = session.connect()
-            var checker = FrameChecker(kind: kind)
+            var checker = FrameChecker(kind: kind, isPlain: isPlain)
             for _ in 0..<40 {
                 if Bool.random(using: &generator) {
                     let message = Self.mutated(Self.messages, using: &generator)
@@ -30,21 +32,23 @@ struct TranslationFuzzTests {
         }
     }
 
-    @Test(arguments: kinds)
-    func `sends the client the same wherever the target's stream is split`(kind: DialectKind) throws {
+    @Test(arguments: kinds, [false, true])
+    func `sends the client the same wherever the target's stream is split`(kind: DialectKind, isPlain: Bool) throws {
         var generator = SeededGenerator(seed: 4)
         for _ in 0..<12 {
             let stream = (0..<4).flatMap { _ in Self.mutated(Self.streams, using: &generator) }
-            let whole = try Self.heard(stream, kind, in: stream.count)
-            #expect(try Self.heard(stream, kind, in: 1) == whole)
-            #expect(try Self.heard(stream, kind, in: 7) == whole)
+            let whole = try Self.heard(stream, kind, isPlain, in: stream.count)
+            #expect(try Self.heard(stream, kind, isPlain, in: 1) == whole)
+            #expect(try Self.heard(stream, kind, isPlain, in: 7) == whole)
         }
     }
 
     /// Adjacent pieces of text joined: the split of text isn't specified.
-    private static func heard(_ stream: [UInt8], _ kind: DialectKind, in pieceBytes: Int) throws -> [String] {
+    private static func heard(
+        _ stream: [UInt8], _ kind: DialectKind, _ isPlain: Bool, in pieceBytes: Int
+    ) throws -> [String] {
         var session = try Conversation(kind)
-        _ = session.say(connect[kind] ?? "")
+        _ = session.say(connect(kind, isPlain: isPlain))
         _ = session.connect()
         var lines: [String] = []
         for start in stride(from: 0, to: stream.count, by: pieceBytes) {
@@ -54,7 +58,7 @@ struct TranslationFuzzTests {
         session.translation.targetClosed(into: &session.output)
         for frame in session.output.frames.frames {
             let payload = session.output.frames.bytes[frame.range]
-            guard let text = Self.text(in: payload, isText: frame.isText, kind) else {
+            guard let text = Self.text(in: payload, isText: frame.isText, kind, isPlain) else {
                 lines.append("S " + String(decoding: payload, as: UTF8.self).replacing(/"seq":\d+/, with: ""))
                 continue
             }
@@ -68,11 +72,13 @@ struct TranslationFuzzTests {
     }
 
     /// The text of a text frame; nil for other frames.
-    private static func text(in payload: ArraySlice<UInt8>, isText: Bool, _ kind: DialectKind) -> [UInt8]? {
+    private static func text(
+        in payload: ArraySlice<UInt8>, isText: Bool, _ kind: DialectKind, _ isPlain: Bool
+    ) -> [UInt8]? {
         guard isText else { return Array(payload) }
         let string = String(decoding: payload, as: UTF8.self)
         switch kind {
-        case .legacy: return Array(decodedBase64(string).dropFirst(5))
+        case .legacy: return isPlain ? nil : Array(decodedBase64(string).dropFirst(5))
         case .typed:
             guard let match = string.wholeMatch(of: /\{"type":"data","seq":\d+,"payload":"(.*)"\}/) else { return nil }
             return decodedBase64(String(match.1))
@@ -80,9 +86,14 @@ struct TranslationFuzzTests {
         }
     }
 
-    private static let connect: [DialectKind: String] = [
-        .typed: #"{"type":"connect","host":"h","port":1}"#, .legacy: #"{"connect":1}"#,
-    ]
+    /// - Parameter isPlain: a legacy client declines compression.
+    private static func connect(_ kind: DialectKind, isPlain: Bool) -> String {
+        switch kind {
+        case .typed: #"{"type":"connect","host":"h","port":1}"#
+        case .legacy: isPlain ? #"{"connect":1,"mccp":0}"# : #"{"connect":1}"#
+        default: ""
+        }
+    }
 
     private static let messages: [[UInt8]] = [
         #"{"type":"input","text":"look\r\n"}"#, #"{"type":"gmcp","package":"Core.Hello","data":{"client":"a"}}"#,
@@ -127,15 +138,20 @@ struct TranslationFuzzTests {
 /// Knows what a client of a dialect can rely on.
 private struct FrameChecker {
     let kind: DialectKind
+    let isPlain: Bool
     var lastSequence = 0
 
-    init(kind: DialectKind) { self.kind = kind }
+    init(kind: DialectKind, isPlain: Bool) {
+        self.kind = kind
+        self.isPlain = isPlain
+    }
 
     mutating func check(_ output: TranslationOutput) {
         for frame in output.frames.frames {
             let payload = output.frames.bytes[frame.range]
             let text = String(validating: payload, as: UTF8.self)
-            #expect(text != nil && !payload.isEmpty)
+            let isEcho = kind == .legacy && isPlain && (payload == [255, 251, 1] || payload == [255, 252, 1])
+            #expect((text != nil || isEcho && !frame.isText) && !payload.isEmpty)
             switch kind {
             case .raw, .terminal: #expect(!frame.isText)
             case .gmcp where frame.isText: checkGMCP(text ?? "")
@@ -144,10 +160,19 @@ private struct FrameChecker {
             case .typed:
                 #expect(frame.isText)
                 checkTyped(payload)
+            case .legacy where isPlain && frame.isText: checkPair(payload)
+            case .legacy where isPlain: break
             case .legacy:
                 #expect(frame.isText && payload.count.isMultiple(of: 4))
             }
         }
+    }
+
+    private func checkPair(_ payload: ArraySlice<UInt8>) {
+        guard case .object(let object)? = try? JSONReader.read(payload), object.members.count == 1 else {
+            return #expect(Bool(false), "no pair")
+        }
+        #expect(object["gmcp"] != nil || object["msdp"] != nil)
     }
 
     private func checkGMCP(_ text: String) {

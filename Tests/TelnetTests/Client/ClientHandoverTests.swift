@@ -89,6 +89,15 @@ import Testing
         return outcome
     }
 
+    @Test(arguments: [true, false]) func `knows whether its target negotiates`(negotiates: Bool) throws {
+        var stage = ClientStage()
+        _ = stage.events(of: negotiates ? [Self.iac, Self.will, 1] : Array("Welcome".utf8))
+        let client = try #require(try Self.crossed(stage.client, TelnetClientSettings()))
+        var output: [UInt8] = []
+        client.keepAlive(to: &output)
+        #expect(output == (negotiates ? [Self.iac, 241] : []))
+    }
+
     @Test func `goes on with an event that was held back`() throws {
         var stage = ClientStage(decompresses: true)
         _ = stage.events(of: [Self.iac, Self.will, 25])

@@ -146,9 +146,24 @@ import Testing
         #expect(output == trace(0xE9, "?\r\n"))
     }
 
-    @Test func `a keep-alive is a NOP`() {
+    @Test(arguments: [trace(IAC, WILL, 1), trace(IAC, DO, 24), trace(IAC, WILL, 99), trace(IAC, WONT, 1)])
+    func `a keep-alive is a NOP, for a target that negotiates`(negotiation: [UInt8]) {
         var stage = ClientStage()
         var output: [UInt8] = [65]
+        _ = stage.receive(negotiation)
+        stage.client.keepAlive(to: &output)
+        #expect(output == trace("A", IAC, NOP))
+    }
+
+    /// It may not speak telnet: a letter whose byte is IAC isn't a command.
+    @Test(arguments: [[], trace("Welcome"), trace(IAC), trace(IAC, IAC, "a"), trace(IAC, "abc"), trace(IAC, GA)])
+    func `a target that negotiates nothing gets no keep-alive`(stream: [UInt8]) {
+        var stage = ClientStage()
+        var output: [UInt8] = [65]
+        _ = stage.receive(stream)
+        stage.client.keepAlive(to: &output)
+        #expect(output == trace("A"))
+        _ = stage.receive(IAC, NOP, IAC, WILL, 1)
         stage.client.keepAlive(to: &output)
         #expect(output == trace("A", IAC, NOP))
     }

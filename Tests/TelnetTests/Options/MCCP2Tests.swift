@@ -53,6 +53,15 @@ import Testing
         #expect(stage.receive(0xE2, Self.start, try zlibStream(of: [0x98, 0x83, 0xFF]), 249) == [text("☃"), .prompt])
     }
 
+    @Test func `a target that is told to send uncompressed isn't inflated, even if it compresses`() throws {
+        var settings = TelnetClientSettings()
+        settings.mccp = .off
+        var stage = ClientStage(settings, decompresses: true)
+        #expect(stage.replies(to: IAC, WILL, 86) == trace(IAC, DONT, 86))
+        #expect(stage.receive(Self.start, "this is no zlib stream") == [text("this is no zlib stream")])
+        #expect(stage.client.failure == nil)
+    }
+
     @Test func `without an agreement the start has no effect`() throws {
         var refusing = ClientStage()
         #expect(refusing.replies(to: IAC, WILL, 86) == trace(IAC, DONT, 86))

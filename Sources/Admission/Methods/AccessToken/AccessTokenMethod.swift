@@ -42,7 +42,8 @@ package struct AccessTokenMethod: AdmissionMethod {
         guard let settings else {
             return .refused(
                 .token(
-                    .invalidToken, detail: "access tokens are not configured", failed: FailedCheck(.authorization)))
+                    .invalidToken, detail: "access tokens are not configured",
+                    reason: "access tokens are not configured at this gateway", failed: FailedCheck(.authorization)))
         }
         guard settings.origins.areKnown else { return .refused(.publicOriginRequired) }
         let url = settings.origins.url(host: request.host, path: request.path)
@@ -85,7 +86,7 @@ package struct AccessTokenMethod: AdmissionMethod {
             let detail = "the route is not open to \(identity.method.label)"
             let failed = FailedCheck.route(identity.method, request)
             return identity.method == developmentName
-                ? .token(.invalidToken, detail: detail, failed: failed)
+                ? .token(.invalidToken, detail: detail, reason: detail, failed: failed)
                 : Refusal(.wayNotAllowed, detail: detail, failed: failed)
         }
         guard let routes = grant?.routes, !(request.route.map(routes.containsBytes) ?? false) else { return nil }

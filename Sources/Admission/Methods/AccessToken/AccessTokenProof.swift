@@ -59,6 +59,18 @@ enum TokenSubjectName {
         "\(grant.id)\(separator)\(key.text)"
     }
 
+    /// All that a device can have, for the erasure of what is stored about it.
+    ///
+    /// - Parameter thumbprint: of the device's key, or the identifier of its attested key.
+    static func all(of thumbprint: KeyID, grants: [String]) -> [Identity] {
+        [Identity(method: AccessTokenMethod.name, subject: device(thumbprint))]
+            + grants.map { grant in
+                Identity(
+                    method: AccessTokenMethod.developmentName,
+                    subject: "\(grant)\(separator)\(Base64URL.encode(thumbprint.bytes))")
+            }
+    }
+
     static func grant(in subject: String) -> String? {
         let parts = subject.splitAtBytes { $0 == UInt8(ascii: separator) }
         guard parts.count == 2, !parts[0].utf8.isEmpty else { return nil }

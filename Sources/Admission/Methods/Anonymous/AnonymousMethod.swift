@@ -6,7 +6,7 @@ package struct AnonymousMethod: AdmissionMethod {
     package struct NoCredential: Sendable {}
 
     package static let name = MethodName(
-        label: "anonymous", route: "anonymous", proxyByTicket: "anonymous")
+        label: "anonymous", route: "anonymous", proxyByTicket: "anonymous", holders: .several)
 
     /// Danger: all but `required` admits clients without credentials.
     package let demand: AppAuthDemand

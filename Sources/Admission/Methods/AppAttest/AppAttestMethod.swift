@@ -118,4 +118,13 @@ package struct AppAttestProof: AdmissionProof {
 
 extension Identity {
     package static func key(_ id: KeyID) -> Identity { Identity(method: AppAttestMethod.name, subject: id.base64) }
+
+    /// All identities that a device can have had.
+    ///
+    /// - Parameters:
+    ///   - id: of its attested key, or the thumbprint of the key of its development tokens.
+    ///   - grants: of those tokens.
+    package static func ofDevice(_ id: KeyID, grants: [String]) -> [Identity] {
+        [key(id)] + TokenSubjectName.all(of: id, grants: grants)
+    }
 }

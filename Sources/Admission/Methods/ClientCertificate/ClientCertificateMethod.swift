@@ -5,7 +5,9 @@ import WireText
 /// TLS also accepts connections with a certificate that failed verification, and a resumed TLS session repeats an old result. Both are
 /// refused here.
 package struct ClientCertificateMethod: AdmissionMethod {
-    package static let name = MethodName(label: "debug_certificate", route: "cert", proxy: "client_certificate")
+    /// All machines of a team may have the same certificate.
+    package static let name = MethodName(
+        label: "debug_certificate", route: "cert", proxy: "client_certificate", holders: .several)
 
     package static let blockListKind = BlockListKind(
         word: "certificate", methods: name, problem: "holds no fingerprint",

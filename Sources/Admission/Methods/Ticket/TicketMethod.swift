@@ -4,7 +4,8 @@
 /// own.
 package struct TicketMethod: AdmissionMethod {
     package static let name = MethodName(
-        label: "ticket", route: "ticket", proxy: "operator_ticket", proxyByTicket: "operator_ticket")
+        label: "ticket", route: "ticket", proxy: "operator_ticket", proxyByTicket: "operator_ticket", holders: .visitors
+    )
 
     static let parameter = "ticket"
 
@@ -35,13 +36,17 @@ package struct TicketMethod: AdmissionMethod {
         }
         switch office.spend(ticket, at: request.moment.monotonic, isAllowed: { request.allows($0.method) }) {
         case .spent(let spent): return .given(Principal(spent))
-        case .unknown: return Self.unknown
+        case .unknown:
+            guard let kept = office.local else { return Self.unknown }
+            return .later { answer in
+                office.spend(ticket, in: kept, for: request) { answer($0.map(Self.verification)) }
+            }
         case .expired: return .refused(.invalidTicket, "ticket has expired")
         case .methodNotAllowed: return Self.notAllowed
         }
     }
 
-    private static func verification(_ spending: FleetTicketSpending) -> Verification {
+    private static func verification(_ spending: StoredTicketSpending) -> Verification {
         switch spending {
         case .spent(let held): .held(held)
         case .unknown: unknown

@@ -13,15 +13,14 @@ struct ConsoleEndpoint: InternalEndpoint, Sendable {
     private static let maximumPending = 16
 
     private let server: RelayServer
-    private let devices: (any DeviceDesk)?
+    private let desks: ConsoleDesks
     private let guardian: ConsoleGuard
     private let page: HTTPAnswer
     private let pending: PendingWork
 
-    /// - Parameter devices: nil without a store.
-    init(_ server: RelayServer, at address: InternalAddress, devices: (any DeviceDesk)?) {
+    init(_ server: RelayServer, at address: InternalAddress, desks: ConsoleDesks) {
         self.server = server
-        self.devices = devices
+        self.desks = desks
         guardian = ConsoleGuard(address, random: (0..<32).map { _ in UInt8.random(in: .min ... .max) })
         page = ConsolePage.answer(token: guardian.token)
         pending = PendingWork("console", threads: 1, maximum: Self.maximumPending)
@@ -78,6 +77,8 @@ struct ConsoleEndpoint: InternalEndpoint, Sendable {
         case .close: await close(query)
         case .devices: await devices(query)
         case .device(let change): await self.change(change, query)
+        case .tokens: await tokens(query)
+        case .revokeToken: await revokeToken(query)
         }
     }
 
@@ -92,33 +93,53 @@ struct ConsoleEndpoint: InternalEndpoint, Sendable {
     }
 
     private func close(_ query: ConsoleQuery) async -> HTTPAnswer {
-        guard let id = query["id"], let count = await server.close(.id(id), detail: "in the console") else {
+        guard let id = query["id"], let count = await server.close(.id(id), detail: Self.detail) else {
             return Self.malformed
         }
         return count > 0 ? Self.done : Self.failure(404, "The session has ended")
     }
 
     private func devices(_ query: ConsoleQuery) async -> HTTPAnswer {
-        guard let devices else { return Self.json(DevicePage(devices: [], next: nil)) }
+        guard let devices = desks.devices else { return Self.json(DevicePage(devices: [], next: nil)) }
         guard let limit = query.limit(DevicePage.maximumLimit),
             query["after"].map({ KeyID(text: $0) != nil }) ?? true
         else { return Self.malformed }
-        guard let page = await devices.devices(after: query["after"], limit: limit) else {
-            return Self.failure(503, "The key store can't be read now")
-        }
+        guard let page = await devices.devices(after: query["after"], limit: limit) else { return Self.unreadable }
         return Self.json(page)
     }
 
     private func change(_ change: DeviceChange, _ query: ConsoleQuery) async -> HTTPAnswer {
-        guard let devices, let key = query["key"] else { return Self.malformed }
-        switch await devices.change(key, change, detail: "in the console") {
-        case .done: return Self.done
-        case .unknown: return Self.failure(404, "There is no such device")
-        case .malformed: return Self.malformed
-        case .failed(let reason): return Self.failure(503, reason)
+        guard let devices = desks.devices, let key = query["key"] else { return Self.malformed }
+        return Self.answer(await devices.change(key, change, detail: Self.detail), unknown: "There is no such device")
+    }
+
+    private func tokens(_ query: ConsoleQuery) async -> HTTPAnswer {
+        guard let tokens = desks.tokens else { return Self.json(DevelopmentTokenPage(tokens: [], next: nil)) }
+        guard let limit = query.limit(DevelopmentTokenPage.maximumLimit),
+            query["after"].map({ DevelopmentTokenID(text: $0) != nil }) ?? true
+        else { return Self.malformed }
+        guard let page = await tokens.tokens(after: query["after"], limit: limit) else { return Self.unreadable }
+        return Self.json(page)
+    }
+
+    private func revokeToken(_ query: ConsoleQuery) async -> HTTPAnswer {
+        guard let tokens = desks.tokens, let id = query["id"] else { return Self.malformed }
+        return Self.answer(await tokens.revoke(id, detail: Self.detail), unknown: "There is no such token")
+    }
+
+    /// For the audit log.
+    private static let detail = "in the console"
+
+    private static func answer(_ outcome: DeskOutcome, unknown: String) -> HTTPAnswer {
+        switch outcome {
+        case .done: done
+        case .unknown: failure(404, unknown)
+        case .malformed: malformed
+        case .failed(let reason): failure(503, reason)
         }
     }
 
+    private static var unreadable: HTTPAnswer { failure(503, "The key store can't be read now") }
     private static var malformed: HTTPAnswer { failure(400, "The request is malformed") }
     private static var done: HTTPAnswer { JSONAnswers.json(200) { $0.member("done", true) } }
 
@@ -142,9 +163,20 @@ struct ConsoleEndpoint: InternalEndpoint, Sendable {
     }
 }
 
+/// Who looks after what is in the store; nil without one.
+package struct ConsoleDesks: Sendable {
+    let devices: (any DeviceDesk)?
+    let tokens: (any DevelopmentTokenDesk)?
+
+    package init(devices: (any DeviceDesk)? = nil, tokens: (any DevelopmentTokenDesk)? = nil) {
+        self.devices = devices
+        self.tokens = tokens
+    }
+}
+
 /// What the console's page can ask for.
 enum ConsoleRequest: Equatable {
-    case page, overview, sessions, close, devices
+    case page, overview, sessions, close, devices, tokens, revokeToken
     case device(DeviceChange)
 
     init?(_ path: String) {
@@ -156,14 +188,16 @@ enum ConsoleRequest: Equatable {
         case "/console/api/devices": self = .devices
         case "/console/api/devices/revoke": self = .device(.revoke)
         case "/console/api/devices/restore": self = .device(.restore)
+        case "/console/api/dev-tokens": self = .tokens
+        case "/console/api/dev-tokens/revoke": self = .revokeToken
         default: return nil
         }
     }
 
     var isAction: Bool {
         switch self {
-        case .close, .device: true
-        case .page, .overview, .sessions, .devices: false
+        case .close, .device, .revokeToken: true
+        case .page, .overview, .sessions, .devices, .tokens: false
         }
     }
 }

@@ -8,14 +8,14 @@ package protocol DeviceDesk: Sendable {
     func devices(after: String?, limit: Int) async -> DevicePage?
 
     /// - Parameter detail: who does it, for the audit log.
-    func change(_ device: String, _ change: DeviceChange, detail: String) async -> DeviceOutcome
+    func change(_ device: String, _ change: DeviceChange, detail: String) async -> DeskOutcome
 }
 
 package enum DeviceChange: String, Sendable, CaseIterable {
     case revoke, restore
 }
 
-package enum DeviceOutcome: Sendable, Equatable {
+package enum DeskOutcome: Sendable, Equatable {
     case done
     case unknown
     case malformed
