@@ -36,7 +36,9 @@ enum HouseRules {
     }
 
     /// The library products.
-    static let libraries: Set = ["AppAttest", "DPoP", "PortcullisClient", "PortcullisClientNIO", "RequestErrors", "WebAuthn"]
+    static let libraries: Set = [
+        "AppAttest", "DPoP", "PortcullisClient", "PortcullisClientNIO", "RequestErrors", "WebAuthn",
+    ]
 
     /// Declarations used by our other targets are `package`; only the library products are public.
     static func publicOutsideLibraries(_ file: SourceFile) -> [String] {

@@ -7,7 +7,8 @@ struct ScriptOptionsTests {
     static let scripts = [
         "run", "test", "make-dev-certs", "fuzz-edge", "try-with-mud", "try-with-evennia", "try-with-autobahn", "soak",
         "attack", "bench", "bench-fleet", "fleet", "fuzz", "bench-micro", "try-clients", "test-on", "try-with-nginx",
-        "try-copyover", "package", "try-package", "try-container", "try-client", "check-app-attest", "try-libraries", "try-fleet",
+        "try-copyover", "package", "try-package", "try-container", "try-client", "check-app-attest", "try-libraries",
+        "try-fleet",
     ]
 
     @Test func `are tested for every script`() throws {
