@@ -8,13 +8,14 @@ extension EdgeTests {
     /// The next tickets of sessions when the gateway's process has ended without a word.
     @Suite struct TicketRestartTests {
         private let apple: SimulatedApple
+        /// With the control socket, for as long as the test runs.
+        private let directory: TemporaryDirectory
 
-        init() throws { apple = try SimulatedApple() }
+        init() throws { (apple, directory) = (try SimulatedApple(), try TemporaryDirectory()) }
 
         /// A gateway for devices and operators' tickets, whose clients speak typed.
         private func edge(_ change: (GatewaySettings) -> GatewaySettings = { $0 }) async throws -> Edge {
-            let directory = try TemporaryDirectory()
-            return try await Edge.start {
+            try await Edge.start {
                 change(
                     $0.appAttest(apple).setting("DEFAULT_DIALECT", "typed")
                         .setting("CONTROL_SOCKET_PATH", directory.file("control.sock")))
@@ -117,7 +118,7 @@ extension EdgeTests {
                 #expect(!stored().contains { $0.range(of: Data(ticket.utf8)) != nil })
             }
             #expect(stored().contains { $0.range(of: Data(device.keyID.utf8)) != nil })
-            let erased = try await edge.gateway.keys("erase", device.keyID)
+            let erased = try await edge.gateway.keys("erase", "--yes", device.keyID)
             #expect(erased.ending == .exited(0), "\(erased)")
             #expect(!stored().contains { $0.range(of: Data(device.keyID.utf8)) != nil })
             expectRefusal(try await refusal(of: next, at: edge.gateway), 401, "invalid_ticket")
@@ -152,7 +153,7 @@ extension EdgeTests {
             }
             try await restarted.killNow()
             let last = try await nextTicket(play(next, at: gateways[1]))
-            let erased = try await GatewayProcess.run(["keys", "erase", device.keyID], fleet.storeSettings)
+            let erased = try await GatewayProcess.run(["keys", "erase", "--yes", device.keyID], fleet.storeSettings)
             #expect(erased.ending == .exited(0), "\(erased)")
             expectRefusal(try await refusal(of: last, at: gateways[1]), 401, "invalid_ticket")
             let rows = try fleet.server.session(database: fleet.database).run(

@@ -67,7 +67,8 @@ struct PublicAddressProbe {
             let context = try? TargetTLS(TargetTLSSettings(mode: .required, pins: [pin]))
         else { return nil }
         let isBracketed = origin.host.hasBytePrefix("[")
-        let host = isBracketed ? String(origin.host.dropFirst().dropLast()) : origin.host
+        let host =
+            isBracketed ? String(decoding: origin.host.utf8.dropFirst().dropLast(), as: UTF8.self) : origin.host
         let result = dialer.dial([ProbeDialer.Destination(host: host, port: port, tls: context)])[0]
         let place = "\(origin.host):\(port)"
         switch result {

@@ -4,7 +4,7 @@ package import Reactors
 package enum WebClientPage {
     package static let policy = PagePolicy(
         scriptHash: "71hMt8P0qdrQlb5uGPGnZi6DIXYPbz+DyPv0x8GmdM0=",
-        styleHash: "XqyjwrSNrbUa6+wKqBuNQqEj+4GDnKmVVuQJkuG3S0M=")
+        styleHash: "n+4j4M/PQkXYjTgIe5K1DNF4cf9PL/r0jcQx1IXyn7k=")
 
     /// As it is in the program, without the operator's texts.
     package static let source = PackageResources.index_html

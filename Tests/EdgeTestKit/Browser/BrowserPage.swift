@@ -53,15 +53,18 @@ package final class BrowserPage {
         return number.doubleValue
     }
 
-    /// Waits for a condition that depends only on the document: it is checked after each change of the document.
+    /// Waits for a condition: it is checked after each change of the document, and with each frame, since a page keeps more than its document.
     package func wait(until condition: String) async throws {
         let promise = """
             new Promise((resolve, reject) => {
-              const look = () => { if (\(condition)) { observer.disconnect(); resolve("seen"); } };
+              let waits = true;
+              const end = () => { observer.disconnect(); waits = false; };
+              const look = () => { if (waits && (\(condition))) { end(); resolve("seen"); } };
               const observer = new MutationObserver(look);
               observer.observe(document, { subtree: true, childList: true, characterData: true, attributes: true });
-              look();
-              setTimeout(() => { observer.disconnect(); reject(new Error("not in time")); }, 20000);
+              const frame = () => { look(); if (waits) requestAnimationFrame(frame); };
+              frame();
+              setTimeout(() => { if (waits) { end(); reject(new Error("not in time")); } }, 20000);
             })
             """
         do { _ = try await value(promise) } catch {

@@ -104,9 +104,9 @@ package final class FrontProxy: Sendable {
         ServerProgram.repository + "/config/" + (kind == .nginx ? "nginx.conf.example" : "Caddyfile.example")
     }
 
-    /// The example with the gateway's own paths, for one base URL; empty without a port.
+    /// The example with the gateway's own paths, for one base URL; only a comment without a port (Caddy imports no empty file).
     private static func gatewayPart(of kind: Kind, _ port: Int?) throws -> String {
-        guard let port else { return "" }
+        guard let port else { return "# None.\n" }
         let name = kind == .nginx ? "nginx-gateway.conf.example" : "Caddyfile-gateway.example"
         let example = try String(contentsOfFile: ServerProgram.repository + "/config/" + name, encoding: .utf8)
         return try replace(in: example, [("127.0.0.1:6200", "127.0.0.1:\(port)")])

@@ -138,7 +138,7 @@ extension EdgeTests {
             try await page.open(address + "#ticket=" + (try #require(output.outputLines.first)))
             try await WebPage.connected(page)
             for round in 0..<2 {
-                try await target.connection().send("Welcome to round \(round).")
+                try await target.connection(round).send("Welcome to round \(round).")
                 try await WebPage.shown("Welcome to round \(round).", on: page)
                 try await page.wait(until: "sessionStorage.getItem('next') !== null")
                 if isKilled { try await gateway.killNow() } else { try await gateway.stop() }
@@ -149,7 +149,7 @@ extension EdgeTests {
                 try await page.wait(
                     until: "\(WebPage.log).textContent.split(\(WebPage.quoted(said))).length === \(round + 2)")
             }
-            try await target.connection().send("Welcome back.")
+            try await target.connection(2).send("Welcome back.")
             try await WebPage.shown("Welcome back.", on: page)
             #expect(target.connectionCount == 3)
             #expect(page.complaints == [])
@@ -175,7 +175,7 @@ extension EdgeTests {
             try await page.wait(until: "sessionStorage.getItem('next') !== null")
             try await first.killNow()
             #expect(try await first.keys("revoke", device.keyID).ending == .exited(0))
-            _ = try await start(first.port)
+            let second = try await start(first.port)
             try await page.wait(until: "\(WebPage.status).includes('no admission')")
             try await page.wait(until: "document.getElementById('no-ticket').hidden === false")
             let link = "document.querySelector('#no-ticket a')"
@@ -183,6 +183,7 @@ extension EdgeTests {
             #expect(
                 try await page.text("document.getElementById('no-ticket').textContent")
                     == "Ask in the app, or see https://play.example.org/how.")
+            #expect(second.port == first.port)
             #expect(page.complaints == [])
         }
 

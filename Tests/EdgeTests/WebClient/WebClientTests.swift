@@ -85,7 +85,8 @@ extension EdgeTests {
             #expect(opened.columns < first.columns, "the GMCP panel has opened beside the log")
             var sent = page.sentMessages.count
             try await page.click("#gmcp summary")
-            #expect(try size(in: try await page.sentMessage(containing: "naws", after: sent)) == first)
+            let closed = try size(in: try await page.sentMessage(containing: "naws", after: sent))
+            #expect(closed == first, "\(page.sentMessages)")
 
             sent = page.sentMessages.count
             try await page.resize(width: 1200, height: 900)

@@ -32,7 +32,9 @@ struct FleetCommandsTests {
 
     private func plain(_ text: String) -> String {
         let timeless = text.replacing(#/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/#, with: "TIME")
-        let unsigned = timeless.replacing(#/(^|\n|published |"key":")[A-Za-z0-9_\-]{43}( |,|")/#) { "\($0.1)SIGNER\($0.2)" }
+        let unsigned = timeless.replacing(#/(^|\n|published |"key":")[A-Za-z0-9_\-]{43}( |,|")/#) {
+            "\($0.1)SIGNER\($0.2)"
+        }
         return unsigned.replacing(#/pcdev_[0-9a-f]+/#, with: "TOKEN").replacing(#/[0-9a-f]{16}/#, with: "ID")
     }
 

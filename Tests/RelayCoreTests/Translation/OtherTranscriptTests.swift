@@ -30,7 +30,7 @@ struct OtherTranscriptTests {
             S AQMA/P///AE=
             D \xff\xfe\x01
             T \xff\xfb\xc8
-            D \xff\xfd\xc8\xff\xfa\xc8hello webmud 1.0\nchar_vitals 1\nroom_brief 1\nroom_exits 1\n\xff\xf0
+            D \xff\xfd\xc8\xff\xfa\xc8hello webmud unknown\nchar_vitals 1\nroom_brief 1\nroom_exits 1\n\xff\xf0
             T \xff\xfa\xc8Room.Brief A room\xff\xf0
             S ARYA6f//+shSb29tLkJyaWVmIEEgcm9vbf/w
             C {"gmcp":"Core.Supports.Set [\"Char 1\"]"}
