@@ -14,7 +14,7 @@ struct DashedArguments {
 
     /// - Parameter arguments: without the program's name.
     static func readable(_ arguments: [String]) -> [String] {
-        guard arguments.contains(where: { $0.hasPrefix("-") }), let program = CommandOutline.ofProgram() else {
+        guard arguments.contains(where: { $0.hasPrefix("-") }), let program = CommandOutline.program else {
             return arguments
         }
         var command = program
@@ -100,7 +100,7 @@ struct DashedArguments {
 }
 
 /// What swift-argument-parser knows of a command, as far as it is needed here.
-struct CommandOutline: Decodable {
+struct CommandOutline: Decodable, Sendable {
     private struct Tool: Decodable {
         let command: CommandOutline
     }
@@ -144,10 +144,8 @@ struct CommandOutline: Decodable {
         positionals = positional.contains(where: \.isRepeating) ? .max : positional.count
     }
 
-    /// Of `portcullis` and all its commands.
-    static func ofProgram() -> CommandOutline? {
-        try? JSONDecoder().decode(Tool.self, from: Data(PortcullisCommand._dumpHelp().utf8)).command
-    }
+    /// `portcullis` and all its commands.
+    static let program = try? JSONDecoder().decode(Tool.self, from: Data(PortcullisCommand._dumpHelp().utf8)).command
 
     func subcommand(_ name: String) -> CommandOutline? {
         subcommands.first { $0.commandName == name }

@@ -11,6 +11,8 @@ enum TextComparisonTable {
         case nilAlone
         /// A derived conformance that tests use, and the gateway doesn't.
         case uncompared
+        /// It runs in an app, not in the gateway, and its peer is the app's own gateway. What that sends has a limit each.
+        case inApps
     }
 
     /// Whole targets.
@@ -19,6 +21,7 @@ enum TextComparisonTable {
         "Settings": .bounded,
         // The operator's command line.
         "portcullis": .ownWords,
+        "PortcullisClient": .inApps, "PortcullisClientNIO": .inApps,
         // Statements, and the database's own words. What a store holds was checked when it was registered or imported.
         "PostgreSQL": .ownWords, "KeyStorePostgreSQL": .ownWords, "KeyStoreSQLite": .ownWords,
     ]

@@ -14,7 +14,7 @@ struct DashedArgumentsTests {
 
     private let program: CommandOutline
 
-    init() throws { program = try #require(CommandOutline.ofProgram()) }
+    init() throws { program = try #require(CommandOutline.program) }
 
     /// The command that does something, with the words that name it.
     private struct Leaf {
