@@ -10,13 +10,16 @@ struct DashedArguments {
     /// Understood at every command, without being an argument of it.
     private static let builtIn: Set<String> = ["-help", "--help-hidden", "--experimental-dump-help"]
 
+    /// Options of so many commands that nobody takes them for something else. The program's outline is costly, and most starts have no other argument with a hyphen.
+    private static let common: Set<String> = ["--env-file", "--socket", "--store", "--json"]
+
     private let command: CommandOutline
 
     /// - Parameter arguments: without the program's name.
     static func readable(_ arguments: [String]) -> [String] {
-        guard arguments.contains(where: { $0.hasPrefix("-") }), let program = CommandOutline.program else {
-            return arguments
-        }
+        guard arguments.contains(where: { $0.hasPrefix("-") && !common.contains($0) }),
+            let program = CommandOutline.program
+        else { return arguments }
         var command = program
         var rest = arguments[...]
         while let word = rest.first, let next = command.subcommand(word) {
