@@ -18,7 +18,12 @@ extension MetricName {
             .processStart, .processOpenFiles, .processMaximumFiles:
             .gauge
         case .buildInfo: .info
-        default: .counter
+        case .gateDecisions, .authorizations, .registrations, .tokens, .requestsRefused, .internalRequestsRefused,
+            .internalConnectionsRefused, .challengesIssued, .challengesSpent, .connectionsAccepted,
+            .connectionsRefused, .handshakes, .sessionsOpened, .sessionsEnded, .resumes, .forwards,
+            .gatewayConnectionsRefused, .resumeGaps, .bytes, .frameBytes, .throttled, .targetDials, .storeFailures,
+            .auditLinesLost, .reloads, .processCPU:
+            .counter
         }
     }
 
