@@ -24,9 +24,10 @@ extension GatewayParts {
                 TargetTLSSettings(mode: mode, caPath: settings.authorityPath, pins: settings.pins))
         } catch {
             switch error {
-            case .caFile(let path, let reason): throw .targetTLS("MUD_CA_PATH \(path) can't be used: \(reason)")
+            case .caFile(let path, let reason): throw .targetTLS("TARGET_CA_PATH \(path) can't be used: \(reason)")
             case .nothingTrusted:
-                throw .targetTLS("no authority is trusted: install ca-certificates, or set MUD_CA_PATH or MUD_TLS_PIN")
+                throw .targetTLS(
+                    "no authority is trusted: install ca-certificates, or set TARGET_CA_PATH or TARGET_TLS_PIN")
             case .ownFile(let path, let reason): throw .targetTLS("\(path) can't be used: \(reason)")
             case .openSSL(let reason): throw .targetTLS("OpenSSL: \(reason)")
             }
@@ -37,12 +38,10 @@ extension GatewayParts {
         var settings = DialectSettings()
         settings.standard = configuration.dialects.standard
         settings.wait = UInt64(configuration.dialects.waitMilliseconds) * 1_000_000
-        settings.connectWait = UInt64(configuration.dialects.connectWaitSeconds) * 1_000_000_000
+        settings.connectWait = UInt64(configuration.session.connectWaitSeconds) * 1_000_000_000
         settings.maximumMessageBytes = configuration.session.maximumMessageBytes
         settings.outputBufferBytes = configuration.resume.graceMinutes == 0 ? 0 : configuration.resume.outputBufferBytes
         settings.tellsTargetOfClient = configuration.resume.tellsTarget
-        settings.reconnectMilliseconds = configuration.process.drainReconnectMilliseconds
-        settings.copyoverReconnectMilliseconds = configuration.copyover.reconnectMilliseconds
         let keepAlive = UInt64(configuration.target.keepAliveSeconds)
         settings.keepAlive = keepAlive == 0 ? nil : keepAlive * 1_000_000_000
         settings.telnet.clientVersion = Gateway.version
@@ -51,9 +50,6 @@ extension GatewayParts {
         settings.telnet.mxp = configuration.telnet.mxp
         settings.telnet.mccp = configuration.telnet.mccp
         settings.telnet.maximumSubnegotiationBytes = configuration.telnet.maximumSubnegotiationBytes
-        settings.telnet.decompression.ratio = configuration.telnet.maximumCompressionRatio
-        settings.telnet.decompression.bytesPerSecond = configuration.telnet.inflatedBytesPerSecond
-        settings.telnet.decompression.burst = configuration.telnet.inflatedBytesPerSecond
         return settings
     }
 }

@@ -82,7 +82,7 @@ struct GatewayParts {
                 issuer: TokenIssuer(
                     tokens, registry: state.store?.keys, limits: state.endpoints,
                     maximumBodyBytes: configuration.connections.maximumBodyBytes),
-                keySetMaximumAge: TokenState.keySetMaximumAge(configuration.tokens))
+                keySetMaximumAge: TokenState.keySetMaximumAge)
         }
         self.relay = relay
     }
@@ -104,7 +104,7 @@ struct GatewayParts {
         }
         return InternalListening(
             address, socketGroup: configuration.internalSocketGroup, material: material,
-            maximumPerAddress: configuration.internalListener.maximumPerAddress,
+            maximumPerAddress: FixedLimits.internalConnectionsPerAddress,
             demandsAccess: configuration.internalToken != nil || configuration.internalTLS?.clients != nil)
     }
 
@@ -121,11 +121,11 @@ struct GatewayParts {
         _ configuration: GatewayConfiguration, _ pinned: StartupPinned, _ memory: CompressionMemory
     ) -> EdgeSettings {
         var limits = EdgeLimits()
-        limits.tlsHandshakeMilliseconds = pinned.tls?.handshakeTimeoutMilliseconds ?? 0
-        limits.headerMilliseconds = configuration.connections.headerTimeoutMilliseconds
-        limits.maximumHeaderBytes = configuration.connections.maximumHeaderBytes
-        limits.bodyMilliseconds = configuration.connections.bodyTimeoutMilliseconds
-        limits.upgradeMilliseconds = configuration.connections.upgradeTimeoutMilliseconds
+        let timeout = configuration.connections.requestTimeoutMilliseconds
+        limits.tlsHandshakeMilliseconds = pinned.tls == nil ? 0 : timeout
+        limits.headerMilliseconds = timeout
+        limits.bodyMilliseconds = timeout
+        limits.upgradeMilliseconds = timeout
         limits.keepAliveSeconds = configuration.connections.keepAliveSeconds
         limits.maximumBodyBytes = configuration.connections.maximumBodyBytes
         limits.maximumMessageBytes = MessageSize.onTheWire(configuration.session.maximumMessageBytes)
@@ -151,22 +151,20 @@ struct GatewayParts {
 extension EdgeCompression {
     fileprivate init(_ compression: SectionValues<CompressionSection>, _ memory: CompressionMemory) {
         self.init(
-            windowBits: compression.windowBits,
+            windowBits: FixedLimits.compressionWindowBits,
             serverKeepsContext: compression.context == .both || compression.context == .server,
             clientKeepsContext: compression.context == .both || compression.context == .client,
-            minimumBytes: compression.minimumBytes, level: compression.level, memory: memory)
+            minimumBytes: FixedLimits.compressedBytes, level: FixedLimits.compressionLevel, memory: memory)
     }
 }
 
 extension SessionLimits {
     fileprivate init(_ session: SectionValues<SessionSection>, _ resume: SectionValues<ResumeSection>) {
         self.init()
-        clientBufferBytes = session.clientBufferBytes
-        targetBufferBytes = session.targetBufferBytes
         pingInterval = UInt64(session.pingIntervalSeconds) * 1_000_000_000
         peerSilence = UInt64(session.peerSilenceSeconds) * 1_000_000_000
         closeFlush = UInt64(session.closeFlushMilliseconds) * 1_000_000
-        slowClient = UInt64(resume.slowClientSeconds) * 1_000_000_000
+        slowClient = UInt64(session.slowClientSeconds) * 1_000_000_000
         resumeGrace = UInt64(resume.graceMinutes) * 60_000_000_000
         sessionTimeout = UInt64(resume.sessionTimeoutHours) * 3_600_000_000_000
     }

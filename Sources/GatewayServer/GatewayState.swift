@@ -35,7 +35,7 @@ struct GatewayState: Sendable {
     let holdings: FleetHoldings?
     /// Nil without FLEET_BIND.
     let link: FleetLink?
-    /// `MESSAGES_PER_SECOND_PER_IP`
+    /// `MESSAGES_PER_SECOND_PER_ADDRESS`
     let messages: AddressPaces
 
     /// - Parameter member: the fleet's id of the process that this one replaces.
@@ -54,7 +54,7 @@ struct GatewayState: Sendable {
                 perSecond: connections.handshakesPerSecond,
                 perSecondPerAddress: connections.handshakesPerSecondPerAddress))
         compression = CompressionMemory(
-            sessionBytes: configuration.compression.sessionBytes, totalBytes: configuration.compression.totalBytes)
+            sessionBytes: FixedLimits.compressionSessionBytes, totalBytes: configuration.compression.totalBytes)
         leases = SessionLeases(maximum: configuration.session.maximumSessions ?? FileLimit.capacity)
         requests = RequestLimits(
             requestsPerSecond: limits.requestsPerSecond, maximumEntries: limits.maximumLimiterEntries)
@@ -68,14 +68,14 @@ struct GatewayState: Sendable {
         self.store = store
         challenges = Challenges(
             epoch: .now, timeToLive: .seconds(limits.challengeLifetimeSeconds),
-            maximumSpent: limits.maximumSpentChallenges, fleet: store?.fleet?.fleet.identity)
+            maximumSpent: configuration.tokens.maximumProofs, fleet: store?.fleet?.fleet.identity)
         keptTickets = try Self.keptTickets(in: store, configuration, StoreObserver(metrics))
         tickets = TicketOffice(
-            timeToLive: .seconds(configuration.tickets.lifetimeSeconds), maximum: configuration.tickets.maximum,
+            timeToLive: .seconds(configuration.tickets.lifetimeSeconds),
             fleet: store?.fleet?.fleet, kept: keptTickets, nextLifetime: configuration.nextTicketLifetime)
         let holdings = store?.fleet.map { FleetHoldings(of: $0, logger) }
         self.holdings = holdings
-        let link = try FleetLink(configuration.fleetListener, store?.fleet, logger: logger)
+        let link = try FleetLink(configuration, store?.fleet, logger: logger)
         self.link = link
         directory = SessionDirectory(
             SessionLeaseLimits(configuration), announcer: link?.sessions, counts: holdings)
@@ -94,7 +94,7 @@ struct GatewayState: Sendable {
             perSecond: connections.handshakesPerSecond,
             perSecondPerAddress: connections.handshakesPerSecondPerAddress)
         compression.setLimits(
-            sessionBytes: configuration.compression.sessionBytes, totalBytes: configuration.compression.totalBytes)
+            sessionBytes: FixedLimits.compressionSessionBytes, totalBytes: configuration.compression.totalBytes)
         leases.setMaximum(configuration.session.maximumSessions ?? FileLimit.capacity)
         directory.setLimits(SessionLeaseLimits(configuration))
         messages.setRate(perSecond: configuration.traffic.messagesPerSecondPerAddress)
@@ -134,7 +134,7 @@ struct GatewayState: Sendable {
     private static func keptTickets(
         in store: GatewayStore?, _ configuration: GatewayConfiguration, _ observer: StoreObserver
     ) throws(GatewayError) -> (any KeptTicketStore)? {
-        let maximum = configuration.tickets.maximum * KeptTicket.perSession
+        let maximum = TicketOffice.defaultMaximum * KeptTicket.perSession
         switch store {
         case nil: return MemoryKeptTickets(maximum: maximum)
         case .fleet: return nil
@@ -151,7 +151,6 @@ struct GatewayState: Sendable {
         _ storage: SectionValues<KeyStoreSection>, reactors: Int, _ observer: StoreObserver
     ) throws(GatewayError) -> SQLiteKeyRegistry {
         var limits = SQLiteKeyRegistry.Limits()
-        limits.busyMilliseconds = storage.busyMilliseconds
         limits.connectionsPerPool = reactors
         do throws(KeyRegistryError) {
             return try SQLiteKeyRegistry(path: storage.path, limits: limits, observer: observer)

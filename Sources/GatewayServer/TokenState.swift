@@ -8,16 +8,13 @@ import Settings
 struct TokenState: Sendable {
     let keys: TokenKeys
     private let store: GatewayStore
-    /// Of the settings at the start; nil: made of the origin.
-    private let issuer: String?
-    private let audience: String?
     private let publicOrigin: String?
     /// On which clients reach the gateway.
     let port: ListeningPort
     private let replays: ProofReplays
 
-    /// Seconds for which verifiers may keep the key set, at most.
-    private static let longestKeySetAge = 3_600
+    /// Seconds for which verifiers may keep the key set: far less than a new key is published before it signs.
+    static let keySetMaximumAge = 3_600
 
     /// Creates the first signing key and the secret of nonces if the store has none.
     init(_ configuration: GatewayConfiguration, _ store: GatewayStore) throws(GatewayError) {
@@ -31,8 +28,6 @@ struct TokenState: Sendable {
         } catch { throw store.failure("\(error)") }
         self.store = store
         publicOrigin = configuration.tickets.publicOrigin
-        issuer = configuration.tokens.issuer
-        audience = configuration.tokens.audience
         port = ListeningPort(configuration.listener.port)
         // What an earlier process has accepted it has accepted before this moment. A fleet's database remembers it.
         replays = ProofReplays(
@@ -47,7 +42,7 @@ struct TokenState: Sendable {
         _ tokens: SectionValues<TokenSection>, devices: AppAttestSettings, names: ServerNames?, allowsDevelopment: Bool
     ) -> TokenSettings {
         var settings = TokenSettings(
-            issuer: issuer, audience: audience, lifetimeSeconds: tokens.lifetimeSeconds, keys: keys,
+            issuer: publicOrigin, audience: nil, lifetimeSeconds: tokens.lifetimeSeconds, keys: keys,
             replays: replays, devices: devices)
         settings.nonces = tokens.nonces
         settings.sessionOutlivesToken = tokens.sessionOutlivesToken
@@ -80,17 +75,12 @@ struct TokenState: Sendable {
         keys.replace(try SigningKeyRotation(store.signingKeys, schedule: Self.schedule(tokens)).keepUp(at: time))
     }
 
-    /// Half of the time for which a new key is published before it signs.
-    static func keySetMaximumAge(_ tokens: SectionValues<TokenSection>) -> Int {
-        min(tokens.publishSeconds / 2, longestKeySetAge)
-    }
-
-    static func schedule(_ tokens: SectionValues<TokenSection>) -> SigningKeySchedule {
-        let period = tokens.signingDays == 0 ? Double.infinity : Double(tokens.signingDays) * 86_400
-        let schedule = SigningKeySchedule(
-            tokenLifetime: Double(tokens.lifetimeSeconds), publicationLead: Double(tokens.publishSeconds),
-            signingPeriod: period)
-        guard let schedule else { preconditionFailure("The settings were checked.") }
+    /// - Parameter lead: seconds for which a new key is published before it signs.
+    static func schedule(
+        _ tokens: SectionValues<TokenSection>, lead: Double = SigningKeySchedule.defaultPublicationLead
+    ) -> SigningKeySchedule {
+        let schedule = SigningKeySchedule(tokenLifetime: Double(tokens.lifetimeSeconds), publicationLead: lead)
+        guard let schedule else { preconditionFailure("The signing period is longer.") }
         return schedule
     }
 

@@ -5,10 +5,10 @@ package import WireText
 package struct EndpointLimits: Sendable {
     /// `CHALLENGES_PER_MINUTE`.
     package static let defaultChallengesPerMinute = 600
-    /// `REGISTRATIONS_PER_MINUTE`.
+    /// A tenth of `CHALLENGES_PER_MINUTE`.
     package static let defaultRegistrationsPerMinute = 60
 
-    /// `TOKENS_PER_MINUTE`.
+    /// `CHALLENGES_PER_MINUTE`, too.
     package static let defaultTokensPerMinute = 600
 
     private let challenges: RateTable

@@ -8,7 +8,7 @@ import WireText
 package struct UpgradeLimits: Sendable {
     /// `FAILED_UPGRADES_PER_MINUTE`.
     package static let defaultFailedUpgradesPerMinute = 10
-    /// `VERIFICATIONS_PER_SECOND`.
+    /// Twice `FAILED_UPGRADES_PER_MINUTE`.
     package static let defaultVerificationsPerSecond = 20
 
     private let failures: RateTable

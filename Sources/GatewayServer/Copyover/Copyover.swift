@@ -157,7 +157,7 @@ struct Copyover {
         }
     }
 
-    /// Waits until `isDone`, for `COPYOVER_SETTLE_MS` at most.
+    /// Waits until `isDone`, for a tenth of `COPYOVER_READY_MS` at most.
     private func settle(_ isDone: () -> Bool) {
         let end = Reactor.monotonicNow + UInt64(settings.settleMilliseconds) * 1_000_000
         while !isDone(), Reactor.monotonicNow < end { usleep(Self.lookMicroseconds) }

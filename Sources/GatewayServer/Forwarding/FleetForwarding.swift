@@ -8,16 +8,23 @@ struct FleetForwarding {
     private let tls: TLSSettings
     private let material: TLSMaterial
     private let dialling: TargetTLS
+    private let limits: ForwardLimits
 
-    init(_ listener: GatewayConfiguration.FleetListener) throws(GatewayError) {
+    init(
+        _ listener: GatewayConfiguration.FleetListener, _ session: SectionValues<SessionSection>
+    ) throws(GatewayError) {
         self.listener = listener
+        var limits = ForwardLimits()
+        limits.idleSeconds = session.gatewaySilenceSeconds
+        self.limits = limits
         // Both are read from the same pair, and a link may be switched meanwhile.
         let pair = NamedFile.pair(listener.certificatePath, listener.keyPath)
         tls = TLSSettings(
             certificatePath: pair.first, privateKeyPath: pair.second, clientCAPath: listener.authorityPath)
         var target = TargetTLSSettings(mode: .required, caPath: listener.authorityPath)
         target.mutual = MutualTLS(
-            certificatePath: pair.first, privateKeyPath: pair.second, peerName: listener.peerName)
+            certificatePath: pair.first, privateKeyPath: pair.second,
+            peerName: GatewayConfiguration.FleetListener.peerName)
         do throws(TLSMaterialError) {
             material = try TLSMaterial(tls)
         } catch {
@@ -32,10 +39,7 @@ struct FleetForwarding {
 
     /// For `RelaySettings.forwarding`, once at the start.
     func makeForwarding(_ whereabouts: any SessionWhereabouts) -> SessionForwarding {
-        var limits = ForwardLimits()
-        limits.idleSeconds = listener.idleSeconds
-        limits.queueBytes = listener.queueBytes
-        return SessionForwarding(whereabouts, tls: dialling, limits: limits, maximum: listener.maximumConnections)
+        SessionForwarding(whereabouts, tls: dialling, limits: limits)
     }
 
     /// Listens, after `RelayServer.listen`.
@@ -51,7 +55,8 @@ struct FleetForwarding {
         do throws(ReactorError) {
             let port = try server.listenForGateways(
                 host: listener.host, port: listener.port, edge: settings(edge), material: material,
-                access: GatewayAccess(peerName: listener.peerName), maximum: listener.maximumConnections,
+                access: GatewayAccess(peerName: GatewayConfiguration.FleetListener.peerName),
+                maximum: SessionForwarding.defaultMaximum,
                 inherited: inherited.map(\.descriptor), accepts: sockets.accepts)
             return (listener.advertised, port)
         } catch .bindFailed(let address, let reason) {
@@ -63,7 +68,7 @@ struct FleetForwarding {
 
     /// At a reload, after `RelayServer.replace`: certificates, authorities and the limits of requests.
     func replace(in server: RelayServer, _ forwarding: SessionForwarding, edge: EdgeSettings) {
-        forwarding.replace(dialling)
+        forwarding.replace(dialling, limits: limits)
         server.replaceFleetEdge(settings(edge), material: material)
     }
 

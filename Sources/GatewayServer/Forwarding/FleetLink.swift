@@ -14,13 +14,13 @@ final class FleetLink: Sendable {
     private let first: FleetForwarding
     private let standings = FleetStandings()
 
-    /// - Parameter listener: nil without FLEET_BIND.
+    /// Nil without FLEET_BIND.
     init?(
-        _ listener: GatewayConfiguration.FleetListener?, _ store: FleetStore?, logger: Logger
+        _ configuration: GatewayConfiguration, _ store: FleetStore?, logger: Logger
     ) throws(GatewayError) {
-        guard let listener, let store else { return nil }
+        guard let listener = configuration.fleetListener, let store else { return nil }
         self.listener = listener
-        first = try FleetForwarding(listener)
+        first = try FleetForwarding(listener, configuration.session)
         sessions = FleetSessions(store.registry, member: store.member, members: standings, logger: logger)
         forwarding = first.makeForwarding(sessions)
     }
@@ -37,7 +37,7 @@ final class FleetLink: Sendable {
     /// What a reload would replace, or why it can't.
     func renewed(_ configuration: GatewayConfiguration) throws(GatewayError) -> FleetForwarding? {
         guard let new = configuration.fleetListener else { return nil }
-        return try FleetForwarding(listener.withFiles(of: new))
+        return try FleetForwarding(listener.withFiles(of: new), configuration.session)
     }
 }
 

@@ -14,6 +14,8 @@ package struct Setting<Value: Sendable & Equatable>: Sendable {
 package struct SettingRow: Sendable, Equatable {
     /// The name of the environment variable.
     package let name: String
+    /// Other names of it that are accepted, such as those of mud-web-proxy.
+    package var spellings: [String] = []
     /// The default as it is written in an environment file; empty if there is none.
     package let defaultText: String
     /// Unit and range, or the allowed values.

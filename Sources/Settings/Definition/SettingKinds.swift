@@ -125,6 +125,13 @@ extension Setting {
             defaultValue: defaultValue, parse: parse)
     }
 
+    /// The same setting, which is accepted under another name too.
+    func alsoSpelled(_ name: String) -> Self {
+        var copy = self
+        copy.row.spellings.append(name)
+        return copy
+    }
+
     /// The same setting, without which `serve` fails.
     func required() -> Self {
         var copy = self

@@ -156,16 +156,9 @@ package struct KeyStoreSection: SettingSection {
         "Allows an `sslmode` in `STORE_URL` that doesn't verify the server, although it isn't on this machine.",
         details: "Danger: whoever is between gateway and database can read and change what is stored.", reload: .restart
     )
-    package let connections = Setting<Int>.integer(
-        "STORE_CONNECTIONS", default: 4, 2...64, "connections", "Connections to the database of `STORE_URL`.",
-        details: "Half of them are for statements that wait for the disk.", reload: .restart)
     package let timeoutMilliseconds = Setting<Int>.integer(
         "STORE_TIMEOUT_MS", default: 2_000, 50...10_000, "ms",
         "How long a statement waits for the database of `STORE_URL`; after that the answer is 503.", reload: .restart)
-    package let busyMilliseconds = Setting<Int>.integer(
-        "STORE_BUSY_MS", default: 50, 1...1000, "ms",
-        "How long an upgrade waits for a database that another process has locked; after that the answer is 503.",
-        details: "Danger: all other connections of the same network thread wait as well.", reload: .restart)
 }
 
 package struct TicketSection: SettingSection {
@@ -177,9 +170,6 @@ package struct TicketSection: SettingSection {
             A ticket admits one upgrade, with the identity of the client that asked for it. Browsers use it: they can't set headers, but they \
             can put a ticket into a URL.
             """, reload: .restart)
-    package let maximum = Setting<Int>.integer(
-        "MAX_TICKETS", default: 10_000, 1...1_000_000, "tickets",
-        "Unused tickets at once; above it requests for one are answered 503.", reload: .restart)
     package let controlSocketPath = Setting<String?>.path(
         "CONTROL_SOCKET_PATH", "a file",
         "The Unix socket (mode 0600) of the operator's commands; if unset, there is none.",
@@ -231,28 +221,18 @@ package struct LimitSection: SettingSection {
     package let challengeLifetimeSeconds = Setting<Int>.integer(
         "CHALLENGE_TTL_SECONDS", default: 60, 5...600, "s", "How long a challenge can be used.",
         details: "The device calls Apple in that time.", reload: .restart)
-    package let maximumSpentChallenges = Setting<Int>.integer(
-        "MAX_SPENT_CHALLENGES", default: 100_000, 1...10_000_000, "challenges",
-        "Used challenges that are remembered until they expire; above it further uses are answered 503.",
-        details: "Forgetting one early would allow its reuse.", reload: .restart)
     package let challengesPerMinute = Setting<Int>.integer(
         "CHALLENGES_PER_MINUTE", default: 600, 1...1_000_000, "a minute",
-        "Challenges for one address (IPv6: one /64).",
-        details: "Many clients may share one IPv4 address behind a carrier's NAT.")
-    package let registrationsPerMinute = Setting<Int>.integer(
-        "REGISTRATIONS_PER_MINUTE", default: 60, 1...1_000_000, "a minute",
-        "Attempted registrations of one address (IPv6: one /64).")
-    package let tokensPerMinute = Setting<Int>.integer(
-        "TOKENS_PER_MINUTE", default: EndpointLimits.defaultTokensPerMinute, 1...1_000_000, "a minute",
-        "Requests for access tokens of one address (IPv6: one /64).",
-        details: "With DPOP_NONCE a client without a nonce takes two for each token.")
+        "Challenges for one address (IPv6: one /64), and as many requests for access tokens; a tenth as many registrations.",
+        details: """
+            Many clients may share one IPv4 address behind a carrier's NAT. With DPOP_NONCE a client without a nonce takes two requests for \
+            each token.
+            """)
     package let failedUpgradesPerMinute = Setting<Int>.integer(
         "FAILED_UPGRADES_PER_MINUTE", default: 10, 1...1_000_000, "a minute",
         "Failed upgrades of one address before further ones are answered 429.",
-        details: "Valid credentials still pass, within the next limit.")
-    package let verificationsPerSecond = Setting<Int>.integer(
-        "VERIFICATIONS_PER_SECOND", default: 20, 1...100_000, "a second",
-        "Credentials that are still verified for an address above that limit.")
+        details: "Above it valid credentials still pass: each second as many are verified as the double of this number."
+    )
     package let maximumLimiterEntries = Setting<Int>.integer(
         "MAX_LIMITER_ENTRIES", default: 65_536, 16...10_000_000, "addresses",
         "Addresses that each limiter counts separately; further ones share one allowance.", reload: .restart)

@@ -1,6 +1,3 @@
-package import Reactors
-import WireText
-
 package struct DevelopmentTokenSection: SettingSection {
     package static let title = "Development tokens"
 
@@ -18,23 +15,21 @@ package struct DevelopmentTokenSection: SettingSection {
 package struct InternalListenerSection: SettingSection {
     package static let title = "Internal listener"
 
-    package let address = Setting<InternalAddress?>.text(
-        "ADMIN_BIND", default: nil, "`127.0.0.1:PORT`, `[::1]:PORT`, another address with a port, or `unix:FILE`",
+    package let binding = Setting<InternalBinding?>.text(
+        "ADMIN_BIND", default: nil,
+        "`127.0.0.1:PORT`, `[::1]:PORT`, another address with a port, or `unix:FILE`, and options",
         "The internal listener: `/authz`, `/metrics`, `/health`, `/livez`, `/readyz`, perhaps `/console`; unset, there is none.",
         details: """
             `/authz` tells proxies of HTTP services whether a request may pass (AUTHZ_ADMIT), and answers 404 without access tokens; `/metrics` is \
             for Prometheus; `/health` is that of clients; `/livez` and `/readyz` are probes; `/console` is an operator's page, with ADMIN_CONSOLE=on only. Never on WS_PORT. Port 0 takes any free one. config/ has examples for nginx and Caddy. An address that other machines reach needs \
             ADMIN_TOKEN_PATH or ADMIN_CLIENT_CA_PATH, and it has TLS: see the next section. On a loopback address or a Unix socket every \
             program that can connect may ask, unless one of the two is set.
-            Danger: every program that may ask can tell the gateway which URL a client has asked for.
-            """, reload: .restart, SettingGrammar.internalAddress)
-    package let socketGroup = Setting<String?>.text(
-        "ADMIN_SOCKET_GROUP", default: nil, "a group's name",
-        "The group of the Unix socket, whose members may connect; unset, it is the gateway's own.",
-        details: """
-            The file has mode 0660. Make a group for this, with the gateway's user and the proxy's as its members: in the gateway's own group \
+            `unix:FILE,group=NAME` gives the socket's file to a group, whose members may connect; otherwise it has the gateway's own. The file has mode 0660. Make a group for this, with the gateway's user and the proxy's as its members: in the gateway's own group \
             the proxy could read the gateway's settings, TLS key and audit log. systemd opens the socket with a group of its own by SocketGroup=.
-            """, reload: .restart, SettingGrammar.groupName)
+            `ADDRESS:PORT,tls=off` leaves TLS out on an address that other machines can reach; it needs ADMIN_TOKEN_PATH then.
+            Danger: every program that may ask can tell the gateway which URL a client has asked for. With tls=off everybody on the way can read \
+            the token and the metrics: use it only in a network of your own, such as a VPN or the network of a container.
+            """, reload: .restart, SettingGrammar.internalBinding)
     package let console = Setting<ConsoleSwitch>.choice(
         "ADMIN_CONSOLE", default: .off,
         "Whether `/console` is served: a page with sessions and devices.",
@@ -50,10 +45,6 @@ package struct InternalListenerSection: SettingSection {
             proxy that asks on `/authz` passes its client's `Authorization` on, so there it is read from `X-Portcullis-Internal-Token` alone. If \
             ADMIN_CLIENT_CA_PATH is set too, either suffices: the token or a client certificate.
             """)
-    package let maximumPerAddress = Setting<Int>.integer(
-        "ADMIN_MAX_CONNECTIONS_PER_ADDRESS", default: 64, 1...1_024, "connections",
-        "Connections of one address to the internal listener, if other machines can reach it; above it they are closed.",
-        details: "All together may be 1,024, from this machine alone too.")
     package let admits = Setting<AuthorizationAdmission>.choice(
         "AUTHZ_ADMIT", default: .token,
         "Whose requests `/authz` lets pass: of attested devices (`token`), or of development tokens too (`token+dev`).",
@@ -87,13 +78,6 @@ package struct InternalTLSSection: SettingSection {
     package let revocationListPath = Setting<String?>.path(
         "ADMIN_CLIENT_CRL_PATH", "a PEM file", "Revocation lists of those authorities.",
         details: "Each authority needs one, and with an expired one all its certificates are refused.")
-    package let allowsPlainText = Setting<Bool>.boolean(
-        "ALLOW_INSECURE_ADMIN_NO_TLS", default: false,
-        "Allows `ADMIN_BIND` without TLS on an address that other machines can reach; it needs ADMIN_TOKEN_PATH then.",
-        details: """
-            Danger: everybody on the way can read the token and the metrics. Set it only for a network of your own, such as a VPN or the \
-            network of a container.
-            """)
 }
 
 /// ADMIN_CONSOLE
@@ -112,46 +96,5 @@ package enum AuthorizationAdmission: String, CaseIterable, Sendable {
         case .token: ["token"]
         case .tokenAndDev: ["token", "dev"]
         }
-    }
-}
-
-extension SettingGrammar {
-    /// As Debian's adduser accepts it. Whether there is such a group is a rule of the listener.
-    static func groupName(_ text: String) throws(SettingProblem) -> String? {
-        guard text.utf8.count <= 32, text.first.map({ $0.isLetter || $0 == "_" }) == true,
-            text.utf8.allSatisfy({ ASCIIByte.isLetter($0) || ASCIIByte.isDigit($0) || "_-.".utf8.contains($0) })
-        else {
-            throw SettingProblem(problem: "isn't the name of a group", remedy: "Write a name out of /etc/group.")
-        }
-        return text
-    }
-
-    /// An address with a port, or a Unix socket.
-    static func internalAddress(_ text: String) throws(SettingProblem) -> InternalAddress? {
-        if text.hasPrefix("unix:") {
-            let path = String(text.dropFirst("unix:".count))
-            guard !path.isEmpty, path.utf8.count <= LocalSocket.maximumPathBytes else {
-                throw SettingProblem(
-                    problem:
-                        "names a socket with an empty path or one longer than \(LocalSocket.maximumPathBytes) bytes",
-                    remedy: "The system allows no longer path: use a shorter one.")
-            }
-            return .unix(path: path)
-        }
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]),
-            let host = internalHost(String(text[..<colon]))
-        else {
-            throw SettingProblem(
-                problem: "is neither an address with a port nor a Unix socket",
-                remedy: "Write it like `127.0.0.1:9464`, `[::1]:9464` or `unix:/run/portcullis/admin.sock`.")
-        }
-        return host.isLoopback
-            ? .loopback(host: host.text, port: port) : .network(host: host.text, port: port)
-    }
-
-    /// IPv6 in brackets, as in a URL.
-    private static func internalHost(_ text: String) -> NetworkHost? {
-        guard text.hasPrefix("["), text.hasSuffix("]") else { return NetworkHost.ipv4(text) }
-        return NetworkHost.ipv6(String(text.dropFirst().dropLast()))
     }
 }

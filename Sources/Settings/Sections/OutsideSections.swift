@@ -43,9 +43,6 @@ package struct InboundTLSSection: SettingSection {
             Required if INBOUND_TLS_MODE is `required`. Only the gateway's user should be able to read it (chmod 600); the gateway warns if \
             everybody can.
             """)
-    package let handshakeTimeoutMilliseconds = Setting<Int>.integer(
-        "TLS_HANDSHAKE_TIMEOUT_MS", default: 10_000, 100...120_000, "ms", "Time limit for a client's TLS handshake.",
-        details: "A slower client is disconnected.")
     package let strictTransportSeconds = Setting<Int>.integer(
         "HSTS_MAX_AGE_SECONDS", default: 31_536_000, 0...1_000_000_000, "s",
         "How long browsers that were here use only HTTPS with this host (`Strict-Transport-Security`, RFC 6797).",
@@ -80,7 +77,7 @@ package struct ProxySection: SettingSection {
         "Whether those proxies begin each connection with a PROXY header.",
         details: """
             Version 1 or 2, before TLS. A connection without one is closed. A header that names no client (UNKNOWN, LOCAL) makes the \
-            connection count as the proxy's own, and no HTTP header is read. Its time limit is HTTP_HEADER_TIMEOUT_MS.
+            connection count as the proxy's own, and no HTTP header is read. Its time limit is REQUEST_TIMEOUT_MS.
             """)
 }
 
@@ -112,16 +109,12 @@ package struct ConnectionSection: SettingSection {
             """)
     package let keepAliveSeconds = Setting<Int>.integer(
         "HTTP_KEEPALIVE_SECONDS", default: 75, 1...3600, "s", "How long an idle HTTP connection stays open.")
-    package let headerTimeoutMilliseconds = Setting<Int>.integer(
-        "HTTP_HEADER_TIMEOUT_MS", default: 10_000, 100...120_000, "ms", "Time limit for receiving a request's header.")
-    package let bodyTimeoutMilliseconds = Setting<Int>.integer(
-        "HTTP_BODY_TIMEOUT_MS", default: 10_000, 100...120_000, "ms", "Time limit for receiving a request's body.")
-    package let upgradeTimeoutMilliseconds = Setting<Int>.integer(
-        "UPGRADE_TIMEOUT_MS", default: 10_000, 100...120_000, "ms",
-        "Time limit for the decision about an upgrade; after that the answer is 503.")
-    package let maximumHeaderBytes = Setting<Int>.integer(
-        "MAX_HEADER_BYTES", default: 16_384, 4096...65_535, "bytes",
-        "The size of all header fields of a request together; above it the answer is 431.")
+    package let requestTimeoutMilliseconds = Setting<Int>.integer(
+        "REQUEST_TIMEOUT_MS", default: 10_000, 100...120_000, "ms",
+        "Time limit for each step of a request: its TLS handshake, its header, its body, and the decision about an upgrade.",
+        details: """
+            Each step has the whole time. A slower client is disconnected; an upgrade that isn't decided in time is answered 503.
+            """)
     package let maximumBodyBytes = Setting<Int>.integer(
         "MAX_BODY_BYTES", default: 65_536, 16_384...16_777_216, "bytes",
         "The size of a request's body; above it the answer is 413.", details: "A registration needs about 10,000.")

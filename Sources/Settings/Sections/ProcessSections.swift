@@ -16,10 +16,6 @@ package struct ProcessSection: SettingSection {
         "SHUTDOWN_DEADLINE_MS", default: 15_000, 100...3_600_000, "ms",
         "Time from SIGTERM to the end of the process, whether or not everything has finished.",
         details: "It must be later than SHUTDOWN_GRACE_MS.")
-    package let drainReconnectMilliseconds = Setting<Int>.integer(
-        "DRAIN_RECONNECT_MS", default: 5000, 0...3_600_000, "ms",
-        "The delay before reconnecting that clients are told at a shutdown, plus a random part of up to as much again.",
-        details: "The random part keeps clients from coming back all at once.")
 }
 
 package struct CopyoverSection: SettingSection {
@@ -28,14 +24,11 @@ package struct CopyoverSection: SettingSection {
     package let readyMilliseconds = Setting<Int>.integer(
         "COPYOVER_READY_MS", default: 30_000, 100...600_000, "ms",
         "How long the new program may take from its start until it is ready to take over; then it is ended.",
-        details: "Meanwhile, and if it isn't ready, the old one serves as before.")
-    package let settleMilliseconds = Setting<Int>.integer(
-        "COPYOVER_SETTLE_MS", default: 3000, 0...60_000, "ms",
-        "How long requests, dials and closing WebSockets may take to finish before the sessions are handed over.",
-        details: "New connections wait meanwhile. They are served by the new program, or by the old one if it fails.")
-    package let reconnectMilliseconds = Setting<Int>.integer(
-        "COPYOVER_RECONNECT_MS", default: 250, 0...3_600_000, "ms",
-        "The delay before reconnecting that clients are told at an upgrade, plus a random part of up to as much again.")
+        details: """
+            Meanwhile, and if it isn't ready, the old one serves as before. A tenth of this is the time for requests, dials and closing WebSockets \
+            to finish before the sessions are handed over. New connections wait meanwhile. They are served by the new program, or by the old one if \
+            it fails.
+            """)
     package let stayMinutes = Setting<Int>.integer(
         "COPYOVER_STAY_MINUTES", default: 60, 0...10_080, "min",
         "How long sessions that can't be handed over may go on in the old program; then they are closed with 1012.",
