@@ -2,6 +2,7 @@ import Admission
 import FoundationEssentials
 import Logging
 import Observability
+import Settings
 import Synchronization
 
 extension Gateway {
@@ -11,7 +12,7 @@ extension Gateway {
     func rotateIfDue() -> SigningKeyError? {
         guard let tokens = state.tokens else { return nil }
         do throws(SigningKeyError) {
-            try tokens.rotateIfDue(inEffect.withLock { $0.tokens }, at: .now)
+            try tokens.rotateIfDue(inEffect.withLock { $0.live.tokens }, at: .now)
             return nil
         } catch { return error }
     }

@@ -39,7 +39,7 @@ struct ReloadTests {
         let outcome = try await reload(["MAX_BODY_BYTES": "20000", "SHUTDOWN_GRACE_MS": "5"])
         guard case .applied(let difference) = outcome else { return #expect(Bool(false), "\(outcome)") }
         #expect(difference.applied.map(\.setting) == ["MAX_BODY_BYTES", "SHUTDOWN_GRACE_MS"])
-        #expect(gateway.inEffect.withLock { $0.process.shutdownGraceMilliseconds } == 5)
+        #expect(gateway.inEffect.withLock { $0.live.process.shutdownGraceMilliseconds } == 5)
         #expect(value("MAX_BODY_BYTES") == "20000")
     }
 
@@ -51,7 +51,7 @@ struct ReloadTests {
         guard case .refused(let errors) = outcome else { return #expect(Bool(false), "\(outcome)") }
         #expect(errors.count == 2)
         for name in ["MAX_BODY_BYTES", "MUD_CA_PATH"] { #expect(errors.contains { $0.hasPrefix(name) }, "\(errors)") }
-        #expect(gateway.inEffect.withLock { $0.process.shutdownGraceMilliseconds } == 3000)
+        #expect(gateway.inEffect.withLock { $0.live.process.shutdownGraceMilliseconds } == 3000)
         #expect(value("SHUTDOWN_GRACE_MS") == "3000")
     }
 

@@ -16,12 +16,12 @@ import Synchronization
 /// all. From then on new connections wait, and clients of sessions that can go are sent away; taken back, they find their sessions here.
 struct Copyover {
     private let gateway: Gateway
-    private let settings: SectionValues<CopyoverSection>
+    private let settings: LiveValues<CopyoverSection>
     private let start = Reactor.monotonicNow
 
     init(_ gateway: Gateway) {
         self.gateway = gateway
-        settings = gateway.inEffect.withLock { $0.copyover }
+        settings = gateway.inEffect.withLock { $0.live.copyover }
     }
 
     private var server: RelayServer { gateway.server }

@@ -8,20 +8,17 @@ struct FleetForwarding {
     private let tls: TLSSettings
     private let material: TLSMaterial
     private let dialling: TargetTLS
-    private let limits: ForwardLimits
 
+    /// - Parameter files: those that `listener` names, or those of a later reload.
     init(
-        _ listener: GatewayConfiguration.FleetListener, _ session: SectionValues<SessionSection>
+        _ listener: GatewayConfiguration.FleetListener, _ files: GatewayConfiguration.FleetFiles
     ) throws(GatewayError) {
         self.listener = listener
-        var limits = ForwardLimits()
-        limits.idleSeconds = session.gatewaySilenceSeconds
-        self.limits = limits
         // Both are read from the same pair, and a link may be switched meanwhile.
-        let pair = NamedFile.pair(listener.certificatePath, listener.keyPath)
+        let pair = NamedFile.pair(files.certificatePath, files.keyPath)
         tls = TLSSettings(
-            certificatePath: pair.first, privateKeyPath: pair.second, clientCAPath: listener.authorityPath)
-        var target = TargetTLSSettings(mode: .required, caPath: listener.authorityPath)
+            certificatePath: pair.first, privateKeyPath: pair.second, clientCAPath: files.authorityPath)
+        var target = TargetTLSSettings(mode: .required, caPath: files.authorityPath)
         target.mutual = MutualTLS(
             certificatePath: pair.first, privateKeyPath: pair.second,
             peerName: GatewayConfiguration.FleetListener.peerName)
@@ -39,7 +36,7 @@ struct FleetForwarding {
 
     /// For `RelaySettings.forwarding`, once at the start.
     func makeForwarding(_ whereabouts: any SessionWhereabouts) -> SessionForwarding {
-        SessionForwarding(whereabouts, tls: dialling, limits: limits)
+        SessionForwarding(whereabouts, tls: dialling)
     }
 
     /// Listens, after `RelayServer.listen`.
@@ -68,7 +65,7 @@ struct FleetForwarding {
 
     /// At a reload, after `RelayServer.replace`: certificates, authorities and the limits of requests.
     func replace(in server: RelayServer, _ forwarding: SessionForwarding, edge: EdgeSettings) {
-        forwarding.replace(dialling, limits: limits)
+        forwarding.replace(dialling)
         server.replaceFleetEdge(settings(edge), material: material)
     }
 

@@ -14,13 +14,13 @@ final class FleetLink: Sendable {
     private let first: FleetForwarding
     private let standings = FleetStandings()
 
-    /// Nil without FLEET_BIND.
+    /// - Parameter listener: nil without FLEET_BIND.
     init?(
-        _ configuration: GatewayConfiguration, _ store: FleetStore?, logger: Logger
+        _ listener: GatewayConfiguration.FleetListener?, _ store: FleetStore?, logger: Logger
     ) throws(GatewayError) {
-        guard let listener = configuration.fleetListener, let store else { return nil }
+        guard let listener, let store else { return nil }
         self.listener = listener
-        first = try FleetForwarding(listener, configuration.session)
+        first = try FleetForwarding(listener, listener.files)
         sessions = FleetSessions(store.registry, member: store.member, members: standings, logger: logger)
         forwarding = first.makeForwarding(sessions)
     }
@@ -35,9 +35,9 @@ final class FleetLink: Sendable {
     }
 
     /// What a reload would replace, or why it can't.
-    func renewed(_ configuration: GatewayConfiguration) throws(GatewayError) -> FleetForwarding? {
-        guard let new = configuration.fleetListener else { return nil }
-        return try FleetForwarding(listener.withFiles(of: new), configuration.session)
+    func renewed(_ live: LiveConfiguration) throws(GatewayError) -> FleetForwarding? {
+        guard let files = live.fleetFiles else { return nil }
+        return try FleetForwarding(listener, files)
     }
 }
 

@@ -27,7 +27,9 @@ package struct SigningKeyAdministration {
             }
         }
         rotation = SigningKeyRotation(
-            store, schedule: lead.map { TokenState.schedule(tokens, lead: Double($0)) } ?? TokenState.schedule(tokens))
+            store,
+            schedule: lead.map { TokenState.schedule(tokens.live, lead: Double($0)) }
+                ?? TokenState.schedule(tokens.live))
     }
 
     /// A line for each key: the published ones in the order in which they sign, then the revoked ones.

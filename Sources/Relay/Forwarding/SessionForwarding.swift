@@ -35,9 +35,10 @@ package final class SessionForwarding: Sendable {
     }
 
     /// For later connections.
-    package func replace(_ tls: TargetTLS, limits: ForwardLimits) {
-        state.withLock { state in (state.tls, state.limits) = (tls, limits) }
-    }
+    package func replace(_ tls: TargetTLS) { state.withLock { $0.tls = tls } }
+
+    /// For later connections.
+    package func setLimits(_ limits: ForwardLimits) { state.withLock { $0.limits = limits } }
 
     /// Upgrades that are passed on now.
     package var current: Int { state.withLock { $0.current } }

@@ -10,7 +10,7 @@ package struct InternalBinding: Sendable, Equatable {
     package var allowsPlainText = false
 }
 
-extension SectionValues where Section == InternalListenerSection {
+extension ValuesOfSection where Section == InternalListenerSection, Access: ReadsStartSettings {
     /// Nil: there is no internal listener.
     package var address: InternalAddress? { self.binding?.address }
 }

@@ -10,20 +10,18 @@ extension GatewayConfiguration {
         package let port: UInt16
         /// In this gateway's certificate.
         package let advertised: String
+        /// At the start; a reload reads them again.
+        package let files: FleetFiles
+
+        /// The name that the certificates of all gateways have, and no other certificate of that authority.
+        package static let peerName = "gateway.portcullis.internal"
+    }
+
+    package struct FleetFiles: Sendable, Equatable {
         /// PEM, as in ``TLS``.
         package let certificatePath: String
         package let keyPath: String
         package let authorityPath: String
-
-        /// The name that the certificates of all gateways have, and no other certificate of that authority.
-        package static let peerName = "gateway.portcullis.internal"
-
-        /// With the files of another one: everything else changes with a restart only.
-        package func withFiles(of other: Self) -> Self {
-            Self(
-                host: host, port: port, advertised: advertised, certificatePath: other.certificatePath,
-                keyPath: other.keyPath, authorityPath: other.authorityPath)
-        }
     }
 }
 
@@ -57,8 +55,9 @@ extension ConfigurationLoader {
         checkFleetNames(certificate, [advertised.text, GatewayConfiguration.FleetListener.peerName])
         checkFleetAuthority(authority)
         return GatewayConfiguration.FleetListener(
-            host: binding.host.text, port: binding.port, advertised: advertised.text, certificatePath: certificate,
-            keyPath: key, authorityPath: authority)
+            host: binding.host.text, port: binding.port, advertised: advertised.text,
+            files: GatewayConfiguration.FleetFiles(
+                certificatePath: certificate, keyPath: key, authorityPath: authority))
     }
 
     private mutating func fleetAddress(_ binding: FleetBinding) -> NetworkHost? {
@@ -132,5 +131,5 @@ extension ConfigurationLoader {
 
 extension FleetSection {
     /// All of them or none.
-    var files: [Setting<String?>] { [certificatePath, keyPath, authorityPath] }
+    var files: [LiveSetting<String?>] { [certificatePath, keyPath, authorityPath] }
 }

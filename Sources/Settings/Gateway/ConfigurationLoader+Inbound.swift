@@ -20,7 +20,7 @@ extension ConfigurationLoader {
             certificatePath: certificate, keyPath: key, names: names)
     }
 
-    private mutating func requireForTLS(_ setting: Setting<String?>, _ path: String?) {
+    private mutating func requireForTLS(_ setting: LiveSetting<String?>, _ path: String?) {
         guard path == nil else { return }
         refuse(
             setting, "isn't set, and INBOUND_TLS_MODE is required",

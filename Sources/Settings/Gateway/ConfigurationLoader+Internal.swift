@@ -60,7 +60,7 @@ extension ConfigurationLoader {
             clients: clients)
     }
 
-    private mutating func refuseOnUnixSocket(_ setting: Setting<String?>) {
+    private mutating func refuseOnUnixSocket(_ setting: LiveSetting<String?>) {
         refuse(
             setting, "is set while ADMIN_BIND is a Unix socket, which has no TLS",
             "Remove it: the socket's group says who may connect (`group=` of ADMIN_BIND).",
@@ -90,7 +90,7 @@ extension ConfigurationLoader {
         return nil
     }
 
-    private mutating func refuseHalf(_ setting: Setting<String?>, without other: Setting<String?>) {
+    private mutating func refuseHalf(_ setting: LiveSetting<String?>, without other: LiveSetting<String?>) {
         refuse(
             setting, "is set without \(other.name)", "Set both, or neither to use the server's certificate.",
             involving: [setting, other])

@@ -116,7 +116,7 @@ extension ConfigurationLoader {
         return keys
     }
 
-    private mutating func warnIfReadable(_ setting: Setting<String?>, _ path: String) {
+    private mutating func warnIfReadable(_ setting: StartSetting<String?>, _ path: String) {
         guard NamedFile.isReadableByEverybody(path) else { return }
         warn(setting, "everybody on this machine can read the secret: chmod o= it.")
     }

@@ -2,7 +2,8 @@ package import Admission
 package import AppAttest
 package import RelayCore
 
-/// Everything that an operator can decide about the gateway, checked. Only the loader makes one, so its parts are consistent and its files
+/// Everything that an operator can decide about the gateway, checked. A gateway reads it in two parts: ``LiveConfiguration`` and
+/// ``StartConfiguration``. Only the loader makes one, so its parts are consistent and its files
 /// were readable.
 ///
 /// `configuration.session.pingIntervalSeconds` is the value of a setting: `session` is a section of ``GatewaySettings``, and

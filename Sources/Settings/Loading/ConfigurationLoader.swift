@@ -52,7 +52,7 @@ struct ConfigurationLoader {
 
     /// The setting's value; its default if it isn't set, and also, after an error, if it is wrong. A setting is parsed once, however often
     /// it is asked for.
-    mutating func read<Value>(_ setting: Setting<Value>) -> Value {
+    mutating func read<Value, Change>(_ setting: Setting<Value, Change>) -> Value {
         note(setting)
         return values[setting]
     }
@@ -155,8 +155,8 @@ struct ConfigurationLoader {
     // MARK: Files that settings name
 
     /// The text of the file that a setting names; nil after an error. A reload compares hashes of these texts.
-    mutating func text(
-        of setting: Setting<String?>, _ path: String, maximumBytes: Int = NamedFile.maximumBytes
+    mutating func text<Change>(
+        of setting: Setting<String?, Change>, _ path: String, maximumBytes: Int = NamedFile.maximumBytes
     ) -> String? {
         do throws(SettingProblem) {
             let text = try NamedFile.text(path, maximumBytes: maximumBytes)

@@ -1,5 +1,5 @@
 /// Values that follow from a setting.
-extension SectionValues where Section == LimitSection {
+extension ValuesOfSection where Section == LimitSection, Access: ReadsLiveSettings {
     /// A registration costs far more than a challenge, and a device needs one in its life.
     package var registrationsPerMinute: Int { max(1, self.challengesPerMinute / 10) }
     /// A client needs a challenge for each.
@@ -8,7 +8,7 @@ extension SectionValues where Section == LimitSection {
     package var verificationsPerSecond: Int { min(2 * self.failedUpgradesPerMinute, 100_000) }
 }
 
-extension SectionValues where Section == SessionSection {
+extension ValuesOfSection where Section == SessionSection, Access: ReadsLiveSettings {
     /// A client that has sent nothing for this time, not even a pong, is dropped.
     package var peerSilenceSeconds: Int { 3 * self.pingIntervalSeconds }
     /// A client that has left its output unread for this time is detached.
@@ -19,7 +19,7 @@ extension SectionValues where Section == SessionSection {
     package var gatewaySilenceSeconds: Int { 5 * self.pingIntervalSeconds }
 }
 
-extension SectionValues where Section == CopyoverSection {
+extension ValuesOfSection where Section == CopyoverSection, Access: ReadsLiveSettings {
     /// For requests, dials and closing WebSockets to finish before the sessions are handed over.
     package var settleMilliseconds: Int { self.readyMilliseconds / 10 }
 }

@@ -2,7 +2,7 @@
 package struct FleetSection: SettingSection {
     package static let title = "Other gateways of a fleet"
 
-    package let binding = Setting<FleetBinding?>.text(
+    package let binding = StartSetting<FleetBinding?>.text(
         "FLEET_BIND", default: nil, "an IP address, perhaps with a port and `,advertise=HOST`",
         "The local address on which other gateways of the fleet reach this one; unset, sessions can be resumed at their own gateway only.",
         details: """
@@ -11,8 +11,8 @@ package struct FleetSection: SettingSection {
             or address; without it, it is the address itself. It is required for `0.0.0.0` and `::`.
             It needs STORE_URL, a certificate and an authority: the settings below. A client whose session another gateway has is served through both. Only \
             gateways can use the listener, but keep it in a network of your own all the same.
-            """, reload: .restart, SettingGrammar.fleetBinding)
-    package let certificatePath = Setting<String?>.path(
+            """, SettingGrammar.fleetBinding)
+    package let certificatePath = LiveSetting<String?>.path(
         "FLEET_TLS_CERT_PATH", "a PEM file",
         "This gateway's certificate toward the others, followed by its intermediates.",
         details: """
@@ -20,9 +20,9 @@ package struct FleetSection: SettingSection {
             (subjectAltName) are what FLEET_BIND advertises, and `\(GatewayConfiguration.FleetListener.peerName)`, which no other \
             certificate of the authority may have. That name need not exist in DNS.
             """)
-    package let keyPath = Setting<String?>.path(
+    package let keyPath = LiveSetting<String?>.path(
         "FLEET_TLS_KEY_PATH", "a PEM file", "The private key of that certificate, without a passphrase.")
-    package let authorityPath = Setting<String?>.path(
+    package let authorityPath = LiveSetting<String?>.path(
         "FLEET_CA_PATH", "a PEM file", "The authorities of the gateways' certificates.",
         details: """
             Use an authority for this alone.

@@ -1,7 +1,7 @@
 package struct DevelopmentTokenSection: SettingSection {
     package static let title = "Development tokens"
 
-    package let isAllowed = Setting<Bool>.boolean(
+    package let isAllowed = LiveSetting<Bool>.boolean(
         "ALLOW_DEV_TOKENS", default: false,
         "Whether development tokens, which replace an attestation, are exchanged for access tokens.",
         details: """
@@ -15,7 +15,7 @@ package struct DevelopmentTokenSection: SettingSection {
 package struct InternalListenerSection: SettingSection {
     package static let title = "Internal listener"
 
-    package let binding = Setting<InternalBinding?>.text(
+    package let binding = StartSetting<InternalBinding?>.text(
         "ADMIN_BIND", default: nil,
         "`127.0.0.1:PORT`, `[::1]:PORT`, another address with a port, or `unix:FILE`, and options",
         "The internal listener: `/authz`, `/metrics`, `/health`, `/livez`, `/readyz`, perhaps `/console`; unset, there is none.",
@@ -29,15 +29,15 @@ package struct InternalListenerSection: SettingSection {
             `ADDRESS:PORT,tls=off` leaves TLS out on an address that other machines can reach; it needs ADMIN_TOKEN_PATH then.
             Danger: every program that may ask can tell the gateway which URL a client has asked for. With tls=off everybody on the way can read \
             the token and the metrics: use it only in a network of your own, such as a VPN or the network of a container.
-            """, reload: .restart, SettingGrammar.internalBinding)
-    package let console = Setting<ConsoleSwitch>.choice(
+            """, SettingGrammar.internalBinding)
+    package let console = LiveSetting<ConsoleSwitch>.choice(
         "ADMIN_CONSOLE", default: .off,
         "Whether `/console` is served: a page with sessions and devices.",
         details: """
             Danger: whoever may use the listener can close sessions, and revoke and restore devices there, also a proxy that needs only \
             `/authz`, and every user of this machine if the listener is on a loopback address without ADMIN_TOKEN_PATH.
             """)
-    package let tokenPath = Setting<String?>.path(
+    package let tokenPath = LiveSetting<String?>.path(
         "ADMIN_TOKEN_PATH", "a file",
         "The token that every request to the internal listener has to show; unset, none has to.",
         details: """
@@ -45,7 +45,7 @@ package struct InternalListenerSection: SettingSection {
             proxy that asks on `/authz` passes its client's `Authorization` on, so there it is read from `X-Portcullis-Internal-Token` alone. If \
             ADMIN_CLIENT_CA_PATH is set too, either suffices: the token or a client certificate.
             """)
-    package let admits = Setting<AuthorizationAdmission>.choice(
+    package let admits = LiveSetting<AuthorizationAdmission>.choice(
         "AUTHZ_ADMIT", default: .token,
         "Whose requests `/authz` lets pass: of attested devices (`token`), or of development tokens too (`token+dev`).",
         details: """
@@ -57,17 +57,17 @@ package struct InternalTLSSection: SettingSection {
     package static let title = "TLS of the internal listener"
     package static let part: SettingPart? = .internalTLS
 
-    package let certificatePath = Setting<String?>.path(
+    package let certificatePath = LiveSetting<String?>.path(
         "ADMIN_TLS_CERT_PATH", "a PEM file",
         "The internal listener's certificate, followed by its intermediates; unset, it is TLS_CERT_PATH's where TLS is needed.",
         details: """
             The listener has TLS if this or ADMIN_CLIENT_CA_PATH is set, and if other machines can reach ADMIN_BIND. A Unix socket never has. The \
             rules are those toward clients: TLS 1.2 or later, and a reload reads the files again.
             """)
-    package let keyPath = Setting<String?>.path(
+    package let keyPath = LiveSetting<String?>.path(
         "ADMIN_TLS_KEY_PATH", "a PEM file", "The private key of that certificate, without a passphrase.",
         details: "Set both or neither; unset, it is TLS_KEY_PATH's.")
-    package let authorityPath = Setting<String?>.path(
+    package let authorityPath = LiveSetting<String?>.path(
         "ADMIN_CLIENT_CA_PATH", "a PEM file",
         "The authorities whose client certificates may use the internal listener.",
         details: """
@@ -75,7 +75,7 @@ package struct InternalTLSSection: SettingSection {
             of MTLS_CLIENT_CA_PATH: chain, validity, and the purpose of client authentication. With ADMIN_TOKEN_PATH the token suffices as well; \
             without it a connection without a good certificate is closed.
             """)
-    package let revocationListPath = Setting<String?>.path(
+    package let revocationListPath = LiveSetting<String?>.path(
         "ADMIN_CLIENT_CRL_PATH", "a PEM file", "Revocation lists of those authorities.",
         details: "Each authority needs one, and with an expired one all its certificates are refused.")
 }

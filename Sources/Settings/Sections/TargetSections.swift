@@ -5,7 +5,7 @@ package import Telnet
 package struct TargetSection: SettingSection {
     package static let title = "The service behind the gateway"
 
-    package let host = Setting<NetworkHost?>.text(
+    package let host = LiveSetting<NetworkHost?>.text(
         "TARGET_HOST", default: nil, "a host name or IP address",
         "The host of the service that admitted clients reach.",
         details: """
@@ -13,16 +13,16 @@ package struct TargetSection: SettingSection {
             """, SettingGrammar.host
     ).required()
         .alsoSpelled("TN_HOST")
-    package let port = Setting<Int?>.number(
+    package let port = LiveSetting<Int?>.number(
         "TARGET_PORT", 1...65_535, "port", "The TCP port of that service.", details: "There is no default."
     ).required()
         .alsoSpelled("TN_PORT")
-    package let dialTimeoutMilliseconds = Setting<Int>.integer(
+    package let dialTimeoutMilliseconds = LiveSetting<Int>.integer(
         "TARGET_DIAL_TIMEOUT_MS", default: 10_000, 100...120_000, "ms", "Time limit for connecting to the target.",
         details: "After that the client's session is closed with 1014."
     )
     .alsoSpelled("MUD_DIAL_TIMEOUT_MS")
-    package let mode = Setting<TargetMode>.choice(
+    package let mode = LiveSetting<TargetMode>.choice(
         "TARGET_MODE", default: .fixed,
         "Where clients that name a target may go: nowhere else, to listed targets, or to any public address.",
         details: """
@@ -31,10 +31,10 @@ package struct TargetSection: SettingSection {
             address too, on the ports of TARGET_PORTS. Private and reserved addresses are reached only if this file names them.
             Danger: `arbitrary` lets every admitted client reach the Internet through this machine. It needs REQUIRE_APP_AUTH=true.
             """)
-    package let allowed = Setting<[TargetEndpoint]>.text(
+    package let allowed = LiveSetting<[TargetEndpoint]>.text(
         "TARGET_ALLOWLIST", default: [], "`host:port`, comma-separated", "The targets of `TARGET_MODE=allowlist`.",
         details: "An entry that can't be read stops the start.", SettingGrammar.endpoints)
-    package let ports = Setting<[ClosedRange<UInt16>]>.text(
+    package let ports = LiveSetting<[ClosedRange<UInt16>]>.text(
         "TARGET_PORTS", default: [], "ports and ranges of them, comma-separated",
         "The ports that `TARGET_MODE=arbitrary` allows.",
         details: """
@@ -42,7 +42,7 @@ package struct TargetSection: SettingSection {
             reach its host by another name.
             Danger: most ports up to 1023 belong to other services (23 and 992 are telnet's).
             """, SettingGrammar.ports)
-    package let routes = Setting<[Route]>.text(
+    package let routes = LiveSetting<[Route]>.text(
         "TARGET_ROUTES", default: [], "`name=host:port[,option…]`, separated by `;`",
         "Further targets, chosen by the path `/mud/<name>`, the query `target` or the dialect's own field.",
         details: """
@@ -53,7 +53,7 @@ package struct TargetSection: SettingSection {
             """, SettingGrammar.routes
     )
     .alsoSpelled("MUD_ROUTES")
-    package let tlsMode = Setting<TargetTLSMode>.choice(
+    package let tlsMode = LiveSetting<TargetTLSMode>.choice(
         "TARGET_TLS_MODE", default: .plain, "Whether the target is reached over TLS.",
         details: """
             `prefer` tries TLS first. It falls back to plain text, on a second connection, only if the target doesn't speak TLS. A \
@@ -61,12 +61,12 @@ package struct TargetSection: SettingSection {
             """
     )
     .alsoSpelled("MUD_TLS_MODE")
-    package let authorityPath = Setting<String?>.path(
+    package let authorityPath = LiveSetting<String?>.path(
         "TARGET_CA_PATH", "a PEM file", "Authorities for the target's certificate, instead of the system's.",
         details: "Can't be combined with TARGET_TLS_PIN."
     )
     .alsoSpelled("MUD_CA_PATH")
-    package let pins = Setting<[PublicKeyPin]>.text(
+    package let pins = LiveSetting<[PublicKeyPin]>.text(
         "TARGET_TLS_PIN", default: [], "SHA-256 in base64, comma-separated",
         "Trusted public keys (SPKI) of the target's certificate, regardless of its issuer; instead of `TARGET_CA_PATH`.",
         details: """
@@ -76,13 +76,13 @@ package struct TargetSection: SettingSection {
             """, SettingGrammar.pins
     )
     .alsoSpelled("MUD_TLS_PIN")
-    package let proxyProtocol = Setting<TargetProxyHeader>.choice(
+    package let proxyProtocol = LiveSetting<TargetProxyHeader>.choice(
         "PROXY_PROTOCOL", default: .off, "Whether a PROXY header tells the target the client's address.",
         details: """
             The header comes before anything else. `v2` also carries the session's id and the verified identity. A target that doesn't \
             expect the header takes it for input.
             """)
-    package let keepAliveSeconds = Setting<Int>.integer(
+    package let keepAliveSeconds = LiveSetting<Int>.integer(
         "TARGET_KEEPALIVE_SECONDS", default: 120, 0...86_400, "s",
         "How long the target may be sent nothing before it gets a telnet NOP; `0` disables it.",
         details: """
@@ -97,7 +97,7 @@ package struct TargetSection: SettingSection {
 package struct TelnetSection: SettingSection {
     package static let title = "Telnet"
 
-    package let encoding = Setting<TextEncoding>.text(
+    package let encoding = LiveSetting<TextEncoding>.text(
         "TARGET_ENCODING", default: .utf8, written: "utf8", "an encoding's name",
         "The target's text encoding, unless the target negotiates one (CHARSET).",
         details: """
@@ -107,10 +107,10 @@ package struct TelnetSection: SettingSection {
             """, SettingGrammar.encoding
     )
     .alsoSpelled("TN_ENCODING")
-    package let mxp = Setting<MXPMode>.choice(
+    package let mxp = LiveSetting<MXPMode>.choice(
         "MXP_MODE", default: .refuse,
         "What happens to MXP (markup in a MUD's text): it is passed on, accepted and stripped, or refused.")
-    package let mccp = Setting<MCCPMode>.choice(
+    package let mccp = LiveSetting<MCCPMode>.choice(
         "TARGET_MCCP", default: .on, "Whether the target may compress its output (MCCP2).",
         details: """
             `off` refuses the option, for a game that compresses wrongly: its sessions end with target_broken_stream. Better set mccp=off for \
@@ -118,7 +118,7 @@ package struct TelnetSection: SettingSection {
             """
     )
     .alsoSpelled("MUD_MCCP")
-    package let maximumSubnegotiationBytes = Setting<Int>.integer(
+    package let maximumSubnegotiationBytes = LiveSetting<Int>.integer(
         "MAX_SUBNEGOTIATION_BYTES", default: 65_536, 256...1_048_576, "bytes",
         "The longest telnet subnegotiation from the target; a longer one is dropped.",
         details: "It is dropped completely, and the stream continues.")
@@ -127,14 +127,14 @@ package struct TelnetSection: SettingSection {
 package struct DialectSection: SettingSection {
     package static let title = "Client dialects"
 
-    package let standard = Setting<DefaultDialect>.choice(
+    package let standard = LiveSetting<DefaultDialect>.choice(
         "DEFAULT_DIALECT", default: .auto,
         "The dialect of clients that offer no subprotocol; `auto` decides by their first message.",
         details: """
             `raw` passes bytes; docs/DIALECTS.md describes `terminal`, `gmcp`, `json`, `typed` and `legacy`. A client may choose a dialect \
             itself, by the query `dialect` of its upgrade.
             """)
-    package let waitMilliseconds = Setting<Int>.integer(
+    package let waitMilliseconds = LiveSetting<Int>.integer(
         "DIALECT_WAIT_MS", default: 1500, 0...60_000, "ms",
         "How long `auto` waits for the first message; after that the connection is raw.",
         details: "Meanwhile the target's output is held back.")
