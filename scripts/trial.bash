@@ -87,7 +87,7 @@ start_gateway() {
         cat <<ENV
 WS_PORT=0
 REACTOR_THREADS=2
-TN_HOST=127.0.0.1
+TARGET_HOST=127.0.0.1
 TLS_CERT_PATH='$certs/server.crt'
 TLS_KEY_PATH='$certs/server.key'
 APPATTEST_TEAM_ID=ABCDE12345

@@ -17,11 +17,11 @@ extension AdmissionCheck {
             "Too many requests of this address. Wait for the seconds in Retry-After, and between attempts ever longer. Behind a proxy set TRUSTED_PROXY_CIDRS, or all clients share one limit."
         case .sharedSecret: "Send `Authorization: Bearer <secret>` with a secret whose hash is in SHARED_SECRETS_PATH."
         case .route:
-            "Use another route or another credential, or change admit= of the route in MUD_ROUTES (AUTHZ_ADMIT for HTTP services)."
+            "Use another route or another credential, or change admit= of the route in TARGET_ROUTES (AUTHZ_ADMIT for HTTP services)."
         case .credential:
             "Send credentials with the upgrade: docs/CLIENTS.md has the ways. An app registers its key first, then signs a fresh challenge."
         case .keyStore:
-            "The store didn't answer: see the log for errors and STORE_BUSY_MS. Later checks may have passed. The client can try again."
+            "The store didn't answer: see the log for errors. Later checks may have passed. The client can try again."
         case .holder:
             "The credential for which the ticket or the token was issued isn't accepted any more. Present the credential itself again."
         case .queue: "Too many such requests at once. Try again after the seconds in Retry-After."
@@ -30,7 +30,7 @@ extension AdmissionCheck {
             "The request names another app than the attestation: check team_id and app.bundle_id that the app sends."
         case .signingKey: "The gateway has no key to sign with: see `portcullis signing-keys list` and the log."
         case .ticketRoom:
-            "Unused tickets are at their limit (MAX_TICKETS, or 64 of one client). Try again after the seconds in Retry-After."
+            "Unused tickets are at their limit (10,000, or 64 of one client). Try again after the seconds in Retry-After."
         case .auditLog: "The audit log couldn't be written, and AUDIT_FULL is refuse: free its disk."
         case .keyStored:
             "The key was verified but not stored: see the log, and the disk of ATTESTED_KEYS_PATH. The client can register again."

@@ -42,19 +42,8 @@ package final class Gateway: Sendable {
     /// Nil for a gateway that is alone.
     let member: FleetMember?
     /// Changed only by reloads.
-    let inEffect: Mutex<InEffect>
+    let current: CurrentSnapshot
     private let standardTarget: TargetEndpoint
-
-    /// The settings in effect that are needed later.
-    struct InEffect {
-        var settings: SettingsInEffect
-        var pinned: StartupPinned
-        var process: SectionValues<ProcessSection>
-        var copyover: SectionValues<CopyoverSection>
-        var tokens: SectionValues<TokenSection>
-        /// Nil without access tokens.
-        var issuing: TokenSettings?
-    }
 
     /// Opens the store, starts the reactors and listens. When it returns, clients are served.
     ///
@@ -70,28 +59,28 @@ package final class Gateway: Sendable {
         let configuration = loaded.configuration
         try Self.checkPlainText(sockets, configuration)
         let state = try GatewayState(configuration, member: member, logger: logger)
-        let pinned = StartupPinned(configuration)
-        let parts = try GatewayParts(configuration, pinned, state: state, logger: logger)
+        let (start, live) = (configuration.atStart, configuration.live)
+        let pinned = StartupPinned(live)
+        let parts = try GatewayParts(live, pinned, state: state, logger: logger)
         self.logger = logger
         self.source = source
         manager = ServiceManager(environment: source.environment, logger: logger)
         self.state = state
-        inEffect = Mutex(
-            InEffect(
-                settings: SettingsInEffect(loaded), pinned: pinned, process: configuration.process,
-                copyover: configuration.copyover, tokens: configuration.tokens, issuing: parts.relay.tokens?.settings))
+        let current = CurrentSnapshot(
+            GatewaySnapshot(settings: SettingsInEffect(loaded), pinned: pinned, live: live, parts: parts))
+        self.current = current
         standardTarget = configuration.standardTarget
         pool = try gatewayErrors { () throws(ReactorError) in
             try ReactorPool(
-                count: configuration.process.reactorThreads ?? Cores.count, census: state.census,
+                count: start.process.reactorThreads ?? Cores.count, census: state.census,
                 logger: logger)
         }
         server = RelayServer(settings: parts.relay, pool: pool)
-        let hosts = configuration.listener.hosts
+        let hosts = start.listener.hosts
         let (server, pool) = (server, pool)
         let inspector = GatewayInspector(
             state: state, pulse: ReactorPulse(pool.reactors),
-            storeProbe: state.store.map { StoreProbe($0, logger: logger) }, certificates: CurrentCertificates(parts),
+            storeProbe: state.store.map { StoreProbe($0, logger: logger) }, current: current,
             pending: { server.registrationCount })
         self.inspector = inspector
         revocations = try state.store.map { store throws(GatewayError) in
@@ -101,7 +90,7 @@ package final class Gateway: Sendable {
             do throws(ReactorError) {
                 // Clients wait in the kernel's queues until everything else listens.
                 return try server.listen(
-                    hosts: hosts.map(\.text), port: UInt16(configuration.listener.port), edge: parts.edge,
+                    hosts: hosts.map(\.text), port: UInt16(start.listener.port), edge: parts.edge,
                     material: parts.material, inherited: sockets.edge.map(\.descriptor), accepts: false)
             } catch {
                 pool.stop()
@@ -119,7 +108,7 @@ package final class Gateway: Sendable {
         address = names.map { "\(scheme)://\($0)" }.joined(separator: " and ")
         let (reloads, revocations, upgrades) = (reloads, revocations, upgrades)
         let page = PageAddress.origin(of: configuration, port: Int(port))
-        control = try configuration.tickets.controlSocketPath.map { path throws(GatewayError) in
+        control = try start.tickets.controlSocketPath.map { path throws(GatewayError) in
             try ControlDesk(
                 path: path, inherited: sockets.control, on: pool, server: server, tickets: state.tickets,
                 reloads: reloads, upgrades: upgrades, revocations: revocations, page: page, audit: state.audit,
@@ -140,8 +129,8 @@ package final class Gateway: Sendable {
             }
         }
         sockets.closeUnused(
-            fleet: state.link == nil, internalListener: configuration.internalListener.address == nil,
-            control: configuration.tickets.controlSocketPath == nil)
+            fleet: state.link == nil, internalListener: start.internalListener.address == nil,
+            control: start.tickets.controlSocketPath == nil)
         if sockets.accepts { pool.setAccepting(true) }
         for warning in loaded.warningsNow { logger.warning("\(warning)") }
     }

@@ -14,7 +14,7 @@ extension GatewayParts {
 
     /// - Returns: nil where no app is configured.
     static func appAttest(
-        _ configuration: GatewayConfiguration, _ pinned: StartupPinned, _ material: TLSMaterial?, state: GatewayState
+        _ live: LiveConfiguration, _ pinned: StartupPinned, _ material: TLSMaterial?, state: GatewayState
     ) throws(GatewayError) -> AppAttestParts? {
         guard let attestation = pinned.appAttest, let store = state.store else { return nil }
         let root = try trustRoot(attestation.customRoot)
@@ -26,12 +26,12 @@ extension GatewayParts {
             scope: AttestationScope(policy: policy, trustRoot: root),
             assertionVerifier: AssertionVerifier(validationCategories: attestation.validationCategories))
         let tokens = state.tokens?.settings(
-            configuration.tokens, devices: settings,
+            live.tokens, devices: settings,
             names: material.map { ServerNames(dnsNames: $0.dnsNames, addresses: $0.addresses) },
-            allowsDevelopment: configuration.developmentTokens.isAllowed)
+            allowsDevelopment: live.developmentTokens.isAllowed)
         let registrar = Registrar(
             settings: settings, registry: store.keys, verifier: AttestationVerifier(trustRoot: root, policy: policy),
-            limits: state.endpoints, maximumBodyBytes: configuration.connections.maximumBodyBytes, tokens: tokens)
+            limits: state.endpoints, maximumBodyBytes: live.connections.maximumBodyBytes, tokens: tokens)
         return AppAttestParts(
             settings: settings, tokens: tokens,
             services: AttestationServices(

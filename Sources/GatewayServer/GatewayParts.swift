@@ -21,22 +21,22 @@ struct GatewayParts {
     private static let subprotocols = DialectKind.subprotocols.map(\.name)
 
     init(
-        _ configuration: GatewayConfiguration, _ pinned: StartupPinned, state: GatewayState,
+        _ live: LiveConfiguration, _ pinned: StartupPinned, state: GatewayState,
         methods: [ConfiguredMethod] = .all, logger: Logger
     ) throws(GatewayError) {
-        let edge = Self.edge(configuration, pinned, state.compression)
+        let edge = Self.edge(live, pinned, state.compression)
         self.edge = edge
         material = try gatewayErrors { () throws(ReactorError) in try edge.makeMaterial() }
-        let listening = try Self.listening(configuration, pinned)
+        let listening = try Self.listening(live, pinned, state.start)
         self.listening = listening
-        let appAttest = try Self.appAttest(configuration, pinned, material, state: state)
+        let appAttest = try Self.appAttest(live, pinned, material, state: state)
         var gate = GateSettings(
             subprotocols: Subprotocols(Self.subprotocols), drain: state.drain, leases: state.leases)
-        gate.allowedOrigins = configuration.gate.allowedOrigins.compactMap { WebOrigin($0) }
-        gate.allowsMissingOrigin = configuration.gate.allowsMissingOrigin
-        gate.blockList = configuration.blockList
+        gate.allowedOrigins = live.gate.allowedOrigins.compactMap { WebOrigin($0) }
+        gate.allowsMissingOrigin = live.gate.allowsMissingOrigin
+        gate.blockList = live.blockList
         gate.fleetBlockList = state.store?.fleet?.blocks.list
-        gate.sharedSecrets = configuration.sharedSecrets
+        gate.sharedSecrets = live.sharedSecrets
         gate.limits = state.upgrades
         if let fleet = state.store?.fleet { gate.storeRetryAfter = { fleet.retryAfter } }
         gate.mayComeBack = { [directory = state.directory] in directory.mayComeBack($0, $1) }
@@ -45,26 +45,26 @@ struct GatewayParts {
             appAttest: appAttest?.settings, tokens: appAttest?.tokens, tickets: state.tickets,
             clientCertificates: pinned.clientCertificates == nil ? nil : material.map(TLSCertificateStanding.init),
             sessionBearer: { [directory = state.directory] in directory.bearer(of: $0, at: $1) })
-        gate.methods = methods.map { $0.make(configuration, parts) }
+        gate.methods = methods.map { $0.make(live, parts) }
 
         var relay = RelaySettings(
-            targets: configuration.targetPolicy, dialer: try Self.dialer(configuration.target),
-            dialects: Self.dialects(configuration), session: SessionLimits(configuration.session, configuration.resume),
-            traffic: Self.traffic(configuration.traffic, state.messages),
-            compression: configuration.compression.standard,
+            targets: live.targetPolicy, dialer: try Self.dialer(live.target),
+            dialects: Self.dialects(live), session: SessionLimits(live.session, live.resume),
+            traffic: Self.traffic(live.traffic, state.messages),
+            compression: live.compression.standard,
             directory: state.directory, gate: Gate(gate),
             drain: state.drain, requests: state.requests, attestation: appAttest?.services, tickets: state.tickets,
-            servesWebClient: configuration.tickets.servesWebClient, trustedProxies: configuration.trustedProxies,
+            servesWebClient: live.tickets.servesWebClient, trustedProxies: live.trustedProxies,
             warnings: pinned.appAttest?.customRoot == nil ? [] : ["App Attest trusts a root other than Apple's"],
             version: Gateway.version, audit: state.audit, journal: state.journal,
-            whenAuditFails: configuration.logs.auditFull, metrics: state.metrics, logger: logger)
+            whenAuditFails: live.logs.auditFull, metrics: state.metrics, logger: logger)
         relay.webClient = WebClientPage.answer(
-            title: configuration.tickets.webClientTitle, noTicket: configuration.tickets.webClientNoTicket)
+            title: live.tickets.webClientTitle, noTicket: live.tickets.webClientNoTicket)
         relay.forwarding = state.link?.forwarding
-        relay.appAuth = configuration.gate.appAuthDemand
+        relay.appAuth = live.gate.appAuthDemand
         relay.internalAccess = InternalAccess(
-            token: configuration.internalToken, acceptsCertificates: pinned.internalTLS?.clients != nil)
-        relay.servesConsole = configuration.internalListener.console == .on
+            token: live.internalToken, acceptsCertificates: pinned.internalTLS?.clients != nil)
+        relay.servesConsole = live.internalListener.console == .on
         relay.certificate = material?.validity.map { CertificateValidity($0) }
         if pinned.internalTLS?.hasOwnCertificate == true {
             relay.internalCertificate = listening?.material?.validity.map {
@@ -73,24 +73,24 @@ struct GatewayParts {
         }
         relay.forwardAuthorization = appAttest?.tokens.map { tokens in
             ForwardAuthorization(
-                tokens, blockList: configuration.blockList, fleetBlockList: gate.fleetBlockList,
-                admits: configuration.internalListener.admits.methods)
+                tokens, blockList: live.blockList, fleetBlockList: gate.fleetBlockList,
+                admits: live.internalListener.admits.methods)
         }
         relay.tokens = appAttest?.tokens.map { tokens in
             TokenServices(
                 settings: tokens,
                 issuer: TokenIssuer(
                     tokens, registry: state.store?.keys, limits: state.endpoints,
-                    maximumBodyBytes: configuration.connections.maximumBodyBytes),
-                keySetMaximumAge: TokenState.keySetMaximumAge(configuration.tokens))
+                    maximumBodyBytes: live.connections.maximumBodyBytes),
+                keySetMaximumAge: TokenState.keySetMaximumAge)
         }
         self.relay = relay
     }
 
     private static func listening(
-        _ configuration: GatewayConfiguration, _ pinned: StartupPinned
+        _ live: LiveConfiguration, _ pinned: StartupPinned, _ start: StartConfiguration
     ) throws(GatewayError) -> InternalListening? {
-        guard let address = configuration.internalListener.address else { return nil }
+        guard live.limitsInternalListener, let address = start.internalListener.address else { return nil }
         let material = try pinned.internalTLS.map { tls throws(GatewayError) in
             let pair = NamedFile.pair(tls.certificatePath, tls.keyPath)
             do throws(TLSMaterialError) {
@@ -103,12 +103,12 @@ struct GatewayParts {
             }
         }
         return InternalListening(
-            address, socketGroup: configuration.internalSocketGroup, material: material,
-            maximumPerAddress: configuration.internalListener.maximumPerAddress,
-            demandsAccess: configuration.internalToken != nil || configuration.internalTLS?.clients != nil)
+            address, socketGroup: start.internalSocketGroup, material: material,
+            maximumPerAddress: FixedLimits.internalConnectionsPerAddress,
+            demandsAccess: live.internalToken != nil || live.internalTLS?.clients != nil)
     }
 
-    private static func traffic(_ traffic: SectionValues<TrafficSection>, _ messages: AddressPaces) -> TrafficSettings {
+    private static func traffic(_ traffic: LiveValues<TrafficSection>, _ messages: AddressPaces) -> TrafficSettings {
         var settings = TrafficSettings()
         settings.messagesPerSecond = traffic.messagesPerSecond ?? 0
         settings.clientBytesPerSecond = traffic.clientBytesPerSecond ?? 0
@@ -118,17 +118,17 @@ struct GatewayParts {
     }
 
     private static func edge(
-        _ configuration: GatewayConfiguration, _ pinned: StartupPinned, _ memory: CompressionMemory
+        _ live: LiveConfiguration, _ pinned: StartupPinned, _ memory: CompressionMemory
     ) -> EdgeSettings {
         var limits = EdgeLimits()
-        limits.tlsHandshakeMilliseconds = pinned.tls?.handshakeTimeoutMilliseconds ?? 0
-        limits.headerMilliseconds = configuration.connections.headerTimeoutMilliseconds
-        limits.maximumHeaderBytes = configuration.connections.maximumHeaderBytes
-        limits.bodyMilliseconds = configuration.connections.bodyTimeoutMilliseconds
-        limits.upgradeMilliseconds = configuration.connections.upgradeTimeoutMilliseconds
-        limits.keepAliveSeconds = configuration.connections.keepAliveSeconds
-        limits.maximumBodyBytes = configuration.connections.maximumBodyBytes
-        limits.maximumMessageBytes = MessageSize.onTheWire(configuration.session.maximumMessageBytes)
+        let timeout = live.connections.requestTimeoutMilliseconds
+        limits.tlsHandshakeMilliseconds = pinned.tls == nil ? 0 : timeout
+        limits.headerMilliseconds = timeout
+        limits.bodyMilliseconds = timeout
+        limits.upgradeMilliseconds = timeout
+        limits.keepAliveSeconds = live.connections.keepAliveSeconds
+        limits.maximumBodyBytes = live.connections.maximumBodyBytes
+        limits.maximumMessageBytes = MessageSize.onTheWire(live.session.maximumMessageBytes)
         let tls = pinned.tls.map { tls in
             // Each reactor reads them again, and a link may be switched meanwhile.
             let pair = NamedFile.pair(tls.certificatePath, tls.keyPath)
@@ -138,10 +138,10 @@ struct GatewayParts {
                 clientCRLPath: pinned.clientCertificates?.revocationListPath)
         }
         var settings = EdgeSettings(tls: tls, subprotocols: subprotocols, limits: limits)
-        settings.strictTransport = "max-age=\(configuration.inboundTLS.strictTransportSeconds)"
-        settings.compression = EdgeCompression(configuration.compression, memory)
-        if configuration.proxies.sendHeader {
-            let trusted = configuration.trustedProxies.ranges
+        settings.strictTransport = "max-age=\(live.inboundTLS.strictTransportSeconds)"
+        settings.compression = EdgeCompression(live.compression, memory)
+        if live.proxies.sendHeader {
+            let trusted = live.trustedProxies.ranges
             settings.trustsProxy = { peer in trusted.contains { $0.contains(peer.address) } }
         }
         return settings
@@ -149,24 +149,22 @@ struct GatewayParts {
 }
 
 extension EdgeCompression {
-    fileprivate init(_ compression: SectionValues<CompressionSection>, _ memory: CompressionMemory) {
+    fileprivate init(_ compression: LiveValues<CompressionSection>, _ memory: CompressionMemory) {
         self.init(
-            windowBits: compression.windowBits,
+            windowBits: FixedLimits.compressionWindowBits,
             serverKeepsContext: compression.context == .both || compression.context == .server,
             clientKeepsContext: compression.context == .both || compression.context == .client,
-            minimumBytes: compression.minimumBytes, level: compression.level, memory: memory)
+            minimumBytes: FixedLimits.compressedBytes, level: FixedLimits.compressionLevel, memory: memory)
     }
 }
 
 extension SessionLimits {
-    fileprivate init(_ session: SectionValues<SessionSection>, _ resume: SectionValues<ResumeSection>) {
+    fileprivate init(_ session: LiveValues<SessionSection>, _ resume: LiveValues<ResumeSection>) {
         self.init()
-        clientBufferBytes = session.clientBufferBytes
-        targetBufferBytes = session.targetBufferBytes
         pingInterval = UInt64(session.pingIntervalSeconds) * 1_000_000_000
         peerSilence = UInt64(session.peerSilenceSeconds) * 1_000_000_000
         closeFlush = UInt64(session.closeFlushMilliseconds) * 1_000_000
-        slowClient = UInt64(resume.slowClientSeconds) * 1_000_000_000
+        slowClient = UInt64(session.slowClientSeconds) * 1_000_000_000
         resumeGrace = UInt64(resume.graceMinutes) * 60_000_000_000
         sessionTimeout = UInt64(resume.sessionTimeoutHours) * 3_600_000_000_000
     }

@@ -1,4 +1,5 @@
 import Admission
+import DPoP
 import KeyStore
 import KeyStoreSQLite
 import Logging
@@ -10,6 +11,8 @@ import Settings
 
 /// State that a gateway creates once and keeps through every reload: its store, logs, counters and memory of clients.
 struct GatewayState: Sendable {
+    /// What this process has read at its start: a reload changes none of it.
+    let start: StartConfiguration
     /// Nil for a gateway that is alone, if neither App Attest was configured nor ATTESTED_KEYS_PATH set at the start.
     let store: GatewayStore?
     /// The next tickets of sessions; nil in a fleet, whose store has them.
@@ -24,6 +27,8 @@ struct GatewayState: Sendable {
     let census: ConnectionCensus
     let compression: CompressionMemory
     let drain = DrainSwitch()
+    /// What the limits of the gate read at each event.
+    private let figures: Current<LiveFigures>
     let leases: SessionLeases
     let requests: RequestLimits
     let upgrades: UpgradeLimits
@@ -35,79 +40,80 @@ struct GatewayState: Sendable {
     let holdings: FleetHoldings?
     /// Nil without FLEET_BIND.
     let link: FleetLink?
-    /// `MESSAGES_PER_SECOND_PER_IP`
+    /// `MESSAGES_PER_SECOND_PER_ADDRESS`
     let messages: AddressPaces
 
     /// - Parameter member: the fleet's id of the process that this one replaces.
     init(_ configuration: GatewayConfiguration, member: String? = nil, logger: Logger) throws(GatewayError) {
+        let live = configuration.live
+        try self.init(
+            configuration.atStart, signing: TokenState.schedule(live.tokens), member: member, logger: logger)
+        apply(live)
+    }
+
+    /// With limits that ``apply(_:)`` replaces at once: what a reload changes isn't known here, so none of it can be read at the start only.
+    ///
+    /// - Parameter signing: when signing keys are replaced, and for how long they are kept.
+    private init(
+        _ start: StartConfiguration, signing: SigningKeySchedule, member: String?, logger: Logger
+    ) throws(GatewayError) {
+        self.start = start
         registry = MetricRegistry(MetricName.families)
         let metrics = GatewayMetrics(factory: registry)
         self.metrics = metrics
-        audit = try Self.openAudit(path: configuration.logs.auditLogPath, logger: logger)
+        audit = try Self.openAudit(path: start.logs.auditLogPath, logger: logger)
         journal = RefusalJournal(
-            audit: audit, metrics: metrics, logger: logger,
-            linesPerMinute: configuration.logs.auditRefusalsPerMinute)
-        let (limits, connections) = (configuration.limits, configuration.connections)
-        census = ConnectionCensus(
-            maximum: connections.maximum ?? FileLimit.capacity, maximumPerAddress: connections.maximumPerAddress,
-            handshakes: HandshakeRates(
-                perSecond: connections.handshakesPerSecond,
-                perSecondPerAddress: connections.handshakesPerSecondPerAddress))
-        compression = CompressionMemory(
-            sessionBytes: configuration.compression.sessionBytes, totalBytes: configuration.compression.totalBytes)
-        leases = SessionLeases(maximum: configuration.session.maximumSessions ?? FileLimit.capacity)
+            audit: audit, metrics: metrics, logger: logger, linesPerMinute: RefusalDigest.defaultLinesPerPeriod)
+        census = ConnectionCensus(maximum: 0, maximumPerAddress: 0)
+        compression = CompressionMemory(sessionBytes: FixedLimits.compressionSessionBytes, totalBytes: 0)
+        let figures = Current(LiveFigures())
+        self.figures = figures
+        leases = SessionLeases(maximum: figures.now.maximumSessions)
+        let maximumEntries = start.limits.maximumLimiterEntries
         requests = RequestLimits(
-            requestsPerSecond: limits.requestsPerSecond, maximumEntries: limits.maximumLimiterEntries)
+            requestsPerSecond: figures.now.requestsPerSecond, maximumEntries: maximumEntries)
         upgrades = UpgradeLimits(
-            failedUpgradesPerMinute: limits.failedUpgradesPerMinute,
-            verificationsPerSecond: limits.verificationsPerSecond, maximumEntries: limits.maximumLimiterEntries)
+            failedUpgradesPerMinute: figures.now.failedUpgradesPerMinute,
+            verificationsPerSecond: figures.now.verificationsPerSecond, maximumEntries: maximumEntries)
         endpoints = EndpointLimits(
-            challengesPerMinute: limits.challengesPerMinute, registrationsPerMinute: limits.registrationsPerMinute,
-            tokensPerMinute: limits.tokensPerMinute, maximumEntries: limits.maximumLimiterEntries)
-        let store = try Self.openStore(configuration, StoreObserver(metrics), member: member, logger)
+            challengesPerMinute: figures.now.challengesPerMinute,
+            registrationsPerMinute: figures.now.registrationsPerMinute,
+            tokensPerMinute: figures.now.tokensPerMinute, maximumEntries: maximumEntries)
+        let store = try Self.openStore(start, StoreObserver(metrics), member: member, logger)
         self.store = store
         challenges = Challenges(
-            epoch: .now, timeToLive: .seconds(limits.challengeLifetimeSeconds),
-            maximumSpent: limits.maximumSpentChallenges, fleet: store?.fleet?.fleet.identity)
-        keptTickets = try Self.keptTickets(in: store, configuration, StoreObserver(metrics))
+            epoch: .now, timeToLive: .seconds(start.limits.challengeLifetimeSeconds),
+            maximumSpent: start.tokens.maximumProofs, fleet: store?.fleet?.fleet.identity)
+        keptTickets = try Self.keptTickets(in: store, StoreObserver(metrics))
         tickets = TicketOffice(
-            timeToLive: .seconds(configuration.tickets.lifetimeSeconds), maximum: configuration.tickets.maximum,
-            fleet: store?.fleet?.fleet, kept: keptTickets, nextLifetime: configuration.nextTicketLifetime)
+            timeToLive: .seconds(start.tickets.lifetimeSeconds), fleet: store?.fleet?.fleet, kept: keptTickets)
         let holdings = store?.fleet.map { FleetHoldings(of: $0, logger) }
         self.holdings = holdings
-        let link = try FleetLink(configuration.fleetListener, store?.fleet, logger: logger)
+        let link = try FleetLink(start.fleetListener, store?.fleet, logger: logger)
         self.link = link
-        directory = SessionDirectory(
-            SessionLeaseLimits(configuration), announcer: link?.sessions, counts: holdings)
+        directory = SessionDirectory(SessionLeaseLimits(), announcer: link?.sessions, counts: holdings)
         holdings?.attach(directory)
-        messages = AddressPaces(perSecond: configuration.traffic.messagesPerSecondPerAddress)
-        tokens =
-            if let store, configuration.appAttest != nil { try TokenState(configuration, store) } else { nil }
+        messages = AddressPaces(perSecond: nil)
+        tokens = if let store, start.hasAppAttest { try TokenState(start, store, signing) } else { nil }
     }
 
-    /// Applies the limits of a reload. Counts are kept, and existing sessions continue.
-    func setLimits(_ configuration: GatewayConfiguration) {
-        let (limits, connections) = (configuration.limits, configuration.connections)
+    /// Applies what the settings say now, at the start and at each reload. Counts are kept, and existing sessions continue.
+    func apply(_ live: LiveConfiguration) {
+        figures.replace(with: LiveFigures(live))
+        let connections = live.connections
         census.setLimits(
             maximum: connections.maximum ?? FileLimit.capacity, maximumPerAddress: connections.maximumPerAddress)
         census.handshakes.setLimits(
             perSecond: connections.handshakesPerSecond,
             perSecondPerAddress: connections.handshakesPerSecondPerAddress)
         compression.setLimits(
-            sessionBytes: configuration.compression.sessionBytes, totalBytes: configuration.compression.totalBytes)
-        leases.setMaximum(configuration.session.maximumSessions ?? FileLimit.capacity)
-        directory.setLimits(SessionLeaseLimits(configuration))
-        messages.setRate(perSecond: configuration.traffic.messagesPerSecondPerAddress)
-        requests.setLimit(requestsPerSecond: limits.requestsPerSecond)
-        journal.setLinesPerMinute(configuration.logs.auditRefusalsPerMinute)
-        upgrades.setLimits(
-            failedUpgradesPerMinute: limits.failedUpgradesPerMinute,
-            verificationsPerSecond: limits.verificationsPerSecond)
-        endpoints.setLimits(
-            challengesPerMinute: limits.challengesPerMinute, registrationsPerMinute: limits.registrationsPerMinute,
-            tokensPerMinute: limits.tokensPerMinute)
-        tokens?.setSchedule(configuration.tokens)
-        tickets.setNextLifetime(configuration.nextTicketLifetime)
+            sessionBytes: FixedLimits.compressionSessionBytes, totalBytes: live.compression.totalBytes)
+        directory.setLimits(SessionLeaseLimits(live))
+        messages.setRate(perSecond: live.traffic.messagesPerSecondPerAddress)
+        journal.setLinesPerMinute(live.logs.auditRefusalsPerMinute)
+        tokens?.setSchedule(live.tokens)
+        tickets.setNextLifetime(live.nextTicketLifetime)
+        link?.forwarding.setLimits(ForwardLimits(live))
     }
 
     private static func openAudit(
@@ -121,20 +127,20 @@ struct GatewayState: Sendable {
     }
 
     private static func openStore(
-        _ configuration: GatewayConfiguration, _ observer: StoreObserver, member: String?, _ logger: Logger
+        _ start: StartConfiguration, _ observer: StoreObserver, member: String?, _ logger: Logger
     ) throws(GatewayError) -> GatewayStore? {
-        if let database = configuration.fleetStore {
+        if let database = start.fleetStore {
             return .fleet(try FleetStore(database, observer, member: member, logger: logger))
         }
-        guard configuration.usesStoreFile else { return nil }
-        let reactors = configuration.process.reactorThreads ?? Cores.count
-        return .file(try openFile(configuration.keyStore, reactors: reactors, observer))
+        guard start.usesStoreFile else { return nil }
+        let reactors = start.process.reactorThreads ?? Cores.count
+        return .file(try openFile(start.keyStore, reactors: reactors, observer))
     }
 
     private static func keptTickets(
-        in store: GatewayStore?, _ configuration: GatewayConfiguration, _ observer: StoreObserver
+        in store: GatewayStore?, _ observer: StoreObserver
     ) throws(GatewayError) -> (any KeptTicketStore)? {
-        let maximum = configuration.tickets.maximum * KeptTicket.perSession
+        let maximum = TicketOffice.defaultMaximum * KeptTicket.perSession
         switch store {
         case nil: return MemoryKeptTickets(maximum: maximum)
         case .fleet: return nil
@@ -148,10 +154,9 @@ struct GatewayState: Sendable {
     }
 
     private static func openFile(
-        _ storage: SectionValues<KeyStoreSection>, reactors: Int, _ observer: StoreObserver
+        _ storage: StartValues<KeyStoreSection>, reactors: Int, _ observer: StoreObserver
     ) throws(GatewayError) -> SQLiteKeyRegistry {
         var limits = SQLiteKeyRegistry.Limits()
-        limits.busyMilliseconds = storage.busyMilliseconds
         limits.connectionsPerPool = reactors
         do throws(KeyRegistryError) {
             return try SQLiteKeyRegistry(path: storage.path, limits: limits, observer: observer)
@@ -194,7 +199,7 @@ extension StoreFailure {
     }
 }
 
-extension GatewayConfiguration {
+extension LiveConfiguration {
     /// A next ticket is renewed at half of it: so after the loss of its session it is valid for as long as a session waits for its client. Nil: none does.
     fileprivate var nextTicketLifetime: Duration? {
         self.resume.graceMinutes == 0 ? nil : .seconds(2 * 60 * self.resume.graceMinutes)
@@ -202,10 +207,17 @@ extension GatewayConfiguration {
 }
 
 extension SessionLeaseLimits {
-    fileprivate init(_ configuration: GatewayConfiguration) {
-        let session = configuration.session
+    fileprivate init(_ live: LiveConfiguration) {
+        let session = live.session
         self.init(
             perDevice: session.maximumPerDevice, perAddress: session.maximumPerAddress,
-            grace: .seconds(configuration.resume.graceMinutes * 60))
+            grace: .seconds(live.resume.graceMinutes * 60))
+    }
+}
+
+extension ForwardLimits {
+    fileprivate init(_ live: LiveConfiguration) {
+        self.init()
+        idleSeconds = live.session.gatewaySilenceSeconds
     }
 }

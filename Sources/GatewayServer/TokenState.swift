@@ -8,35 +8,30 @@ import Settings
 struct TokenState: Sendable {
     let keys: TokenKeys
     private let store: GatewayStore
-    /// Of the settings at the start; nil: made of the origin.
-    private let issuer: String?
-    private let audience: String?
     private let publicOrigin: String?
     /// On which clients reach the gateway.
     let port: ListeningPort
     private let replays: ProofReplays
 
-    /// Seconds for which verifiers may keep the key set, at most.
-    private static let longestKeySetAge = 3_600
+    /// Seconds for which verifiers may keep the key set: far less than a new key is published before it signs.
+    static let keySetMaximumAge = 3_600
 
     /// Creates the first signing key and the secret of nonces if the store has none.
-    init(_ configuration: GatewayConfiguration, _ store: GatewayStore) throws(GatewayError) {
+    init(_ start: StartConfiguration, _ store: GatewayStore, _ schedule: SigningKeySchedule) throws(GatewayError) {
         let now = Date.now
         let isFirst: Bool
         do throws(SigningKeyError) {
             isFirst = try signingKeyErrors { () throws(KeyRegistryError) in
                 try store.signingKeys.signingKeys().keys.isEmpty
             }
-            keys = try Self.open(store, Self.schedule(configuration.tokens), at: now)
+            keys = try Self.open(store, schedule, at: now)
         } catch { throw store.failure("\(error)") }
         self.store = store
-        publicOrigin = configuration.tickets.publicOrigin
-        issuer = configuration.tokens.issuer
-        audience = configuration.tokens.audience
-        port = ListeningPort(configuration.listener.port)
+        publicOrigin = start.tickets.publicOrigin
+        port = ListeningPort(start.listener.port)
         // What an earlier process has accepted it has accepted before this moment. A fleet's database remembers it.
         replays = ProofReplays(
-            maximum: configuration.tokens.maximumProofs, followingAt: isFirst || store.fleet != nil ? nil : .now)
+            maximum: start.tokens.maximumProofs, followingAt: isFirst || store.fleet != nil ? nil : .now)
     }
 
     /// - Parameters:
@@ -44,10 +39,10 @@ struct TokenState: Sendable {
     ///   - names: of the server's certificate; nil without TLS.
     ///   - allowsDevelopment: `ALLOW_DEV_TOKENS`
     func settings(
-        _ tokens: SectionValues<TokenSection>, devices: AppAttestSettings, names: ServerNames?, allowsDevelopment: Bool
+        _ tokens: LiveValues<TokenSection>, devices: AppAttestSettings, names: ServerNames?, allowsDevelopment: Bool
     ) -> TokenSettings {
         var settings = TokenSettings(
-            issuer: issuer, audience: audience, lifetimeSeconds: tokens.lifetimeSeconds, keys: keys,
+            issuer: publicOrigin, audience: nil, lifetimeSeconds: tokens.lifetimeSeconds, keys: keys,
             replays: replays, devices: devices)
         settings.nonces = tokens.nonces
         settings.sessionOutlivesToken = tokens.sessionOutlivesToken
@@ -72,25 +67,20 @@ struct TokenState: Sendable {
         try replays.resource.restore(carried.forResources)
     }
 
-    func setSchedule(_ tokens: SectionValues<TokenSection>) { keys.setSchedule(Self.schedule(tokens)) }
+    func setSchedule(_ tokens: LiveValues<TokenSection>) { keys.setSchedule(Self.schedule(tokens)) }
 
     /// Adds a signing key if one is due. It waits for the disk.
-    func rotateIfDue(_ tokens: SectionValues<TokenSection>, at time: Date) throws(SigningKeyError) {
+    func rotateIfDue(_ tokens: LiveValues<TokenSection>, at time: Date) throws(SigningKeyError) {
         guard keys.isRotationDue(at: time) else { return }
         keys.replace(try SigningKeyRotation(store.signingKeys, schedule: Self.schedule(tokens)).keepUp(at: time))
     }
 
-    /// Half of the time for which a new key is published before it signs.
-    static func keySetMaximumAge(_ tokens: SectionValues<TokenSection>) -> Int {
-        min(tokens.publishSeconds / 2, longestKeySetAge)
-    }
-
-    static func schedule(_ tokens: SectionValues<TokenSection>) -> SigningKeySchedule {
-        let period = tokens.signingDays == 0 ? Double.infinity : Double(tokens.signingDays) * 86_400
-        let schedule = SigningKeySchedule(
-            tokenLifetime: Double(tokens.lifetimeSeconds), publicationLead: Double(tokens.publishSeconds),
-            signingPeriod: period)
-        guard let schedule else { preconditionFailure("The settings were checked.") }
+    /// - Parameter lead: seconds for which a new key is published before it signs.
+    static func schedule(
+        _ tokens: LiveValues<TokenSection>, lead: Double = SigningKeySchedule.defaultPublicationLead
+    ) -> SigningKeySchedule {
+        let schedule = SigningKeySchedule(tokenLifetime: Double(tokens.lifetimeSeconds), publicationLead: lead)
+        guard let schedule else { preconditionFailure("The signing period is longer.") }
         return schedule
     }
 

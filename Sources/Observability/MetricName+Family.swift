@@ -18,7 +18,12 @@ extension MetricName {
             .processStart, .processOpenFiles, .processMaximumFiles:
             .gauge
         case .buildInfo: .info
-        default: .counter
+        case .gateDecisions, .authorizations, .registrations, .tokens, .requestsRefused, .internalRequestsRefused,
+            .internalConnectionsRefused, .challengesIssued, .challengesSpent, .connectionsAccepted,
+            .connectionsRefused, .handshakes, .sessionsOpened, .sessionsEnded, .resumes, .forwards,
+            .gatewayConnectionsRefused, .resumeGaps, .bytes, .frameBytes, .throttled, .targetDials, .storeFailures,
+            .auditLinesLost, .reloads, .processCPU:
+            .counter
         }
     }
 
@@ -35,7 +40,7 @@ extension MetricName {
         case .challengesIssued: "Challenges that clients were given."
         case .challengesSpent: "Challenges that were used."
         case .challengesRemembered:
-            "Used challenges that are kept until they expire; the limit is MAX_SPENT_CHALLENGES."
+            "Used challenges that are kept until they expire; the limit is MAX_SPENT_PROOFS."
         case .connectionsAccepted: "Accepted connections of clients."
         case .connectionsRefused: "Connections that were closed before TLS."
         case .connectionsOpen: "Open connections of clients."

@@ -104,7 +104,7 @@ struct DecisionRecord: Sendable {
             refused(.registration, .registration, refusal, AppAttestMethod.name, context)
             metrics.registered(.refused, reason: refusal.code)
         case .unstored(let refusal):
-            // Always written in full: it corrects an earlier line. `REGISTRATIONS_PER_MINUTE` bounds these.
+            // Always written in full: it corrects an earlier line. The limit of registrations per minute bounds these.
             write(.registration, refusal.auditOutcome, AppAttestMethod.name, who: nil, refusal: refusal, context)
             metrics.registered(.refused, reason: refusal.code)
         }

@@ -16,13 +16,15 @@ struct SigningKeysCommand: ParsableCommand {
         var store: String?
 
         /// Runs `body` on the store; an error is printed and ends the command.
+        ///
+        /// - Parameter lead: seconds for which a new key is published before it signs; nil: a day.
         func administer<Value>(
-            _ body: (SigningKeyAdministration) throws(SigningKeyAdministrationError) -> Value
+            lead: Int? = nil, _ body: (SigningKeyAdministration) throws(SigningKeyAdministrationError) -> Value
         ) throws -> Value {
             let location = try Console.storeLocation(store, settings)
             let tokens = try Console.tokenSettings(settings)
             do throws(SigningKeyAdministrationError) {
-                return try body(try SigningKeyAdministration(location, tokens: tokens))
+                return try body(try SigningKeyAdministration(location, tokens: tokens, lead: lead))
             } catch {
                 throw Console.failure("\(error)", hint: error.hint)
             }
@@ -47,12 +49,23 @@ struct SigningKeysCommand: ParsableCommand {
 
     struct Rotate: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Publish a new signing key, which signs after SIGNING_KEY_PUBLISH_SECONDS. Tokens stay valid.")
+            abstract: "Publish a new signing key, which signs a day later. Tokens stay valid.")
 
         @OptionGroup var options: Options
 
+        @Option(
+            help: ArgumentHelp(
+                "Seconds after which it signs. Verifiers may keep the key set for an hour: they refuse its tokens if this is less.",
+                valueName: "seconds"))
+        var after: Int?
+
+        func validate() throws {
+            guard let after, !(0...SigningKeyAdministration.maximumLead).contains(after) else { return }
+            throw ValidationError("--after is from 0 to \(SigningKeyAdministration.maximumLead) seconds.")
+        }
+
         func run() throws {
-            let key = try options.administer { (keys) throws(SigningKeyAdministrationError) in
+            let key = try options.administer(lead: after) { (keys) throws(SigningKeyAdministrationError) in
                 try keys.rotate(at: .now)
             }
             Console.say("published \(key.id), which signs from \(key.signsFrom)")

@@ -343,7 +343,7 @@ extension EdgeTests {
         }
 
         @Test func `requests for tokens are limited by address`() async throws {
-            let edge = try await start(["TOKENS_PER_MINUTE": "2"])
+            let edge = try await start(["CHALLENGES_PER_MINUTE": "2"])
             for _ in 0..<2 { expectError(try await edge.gateway.post("/token", "{}"), 400, "invalid_request") }
             let answer = try await edge.gateway.post("/token", "{}")
             expectError(answer, 429, "rate_limited")

@@ -71,9 +71,9 @@ extension EdgeTests {
 
         @Test func `an upgrade gets 503 while the table of spent challenges is full`() async throws {
             let apple = try SimulatedApple()
-            let edge = try await start(apple) { $0.setting("MAX_SPENT_CHALLENGES", 3) }
+            let edge = try await start(apple) { $0.setting("MAX_SPENT_PROOFS", 16) }
             let device = try await apple.enrolledDevice(at: edge.gateway)
-            for _ in 0..<2 { try await Edge.expectEcho(edge.gateway.open(device.handshake(at: edge.gateway))) }
+            for _ in 0..<15 { try await Edge.expectEcho(edge.gateway.open(device.handshake(at: edge.gateway))) }
             let refused = try await edge.gateway.refusal(device.handshake(at: edge.gateway))
             #expect(refused.status == 503, "\(refused)")
             #expect(refused["retry-after"] != nil)

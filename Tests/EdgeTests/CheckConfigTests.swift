@@ -26,7 +26,7 @@ extension EdgeTests {
             let probed = try await GatewayProcess.run(["check-config", "--probe"], settings)
             #expect(probed.ending == .exited(0) && !probed.outputText.contains("failed"), "\(probed)")
             for line in [
-                "probe: ok: TN_HOST: 127.0.0.1:\(edge.target.port) answers after ",
+                "probe: ok: TARGET_HOST: 127.0.0.1:\(edge.target.port) answers after ",
                 "probe: ok: PUBLIC_ORIGIN: localhost is ", "probe: ok: TLS_CERT_PATH: the certificate is for localhost",
                 "probe: ok: PUBLIC_ORIGIN: its port is WS_PORT, ",
                 "probe: ok: TLS_CERT_PATH: localhost:\(edge.gateway.port) shows this certificate's key",
@@ -46,7 +46,7 @@ extension EdgeTests {
             let settings = GatewaySettings(targetPort: target.port)
             let failed = try await GatewayProcess.run(["check-config", "--probe"], settings)
             #expect(failed.ending == .exited(1), "\(failed)")
-            #expect(failed.outputText.contains("probe: failed: TN_HOST: 127.0.0.1:\(target.port) doesn't answer"))
+            #expect(failed.outputText.contains("probe: failed: TARGET_HOST: 127.0.0.1:\(target.port) doesn't answer"))
             #expect(try await GatewayProcess.run(["check-config"], settings).ending == .exited(0))
             let wrong = try await GatewayProcess.run(["check-config", "--probe"], settings.setting("LOG_LEVEL", "x"))
             #expect(wrong.ending == .exited(78) && !wrong.outputText.contains("probe"), "\(wrong)")
@@ -57,7 +57,8 @@ extension EdgeTests {
             let checked = try await GatewayProcess.run(["check-config"], settings)
             #expect(checked.ending == .exited(0), "\(checked)")
             #expect(
-                checked.errorText.contains("warning: TN_HOST: leads to port 6203 of this machine, which is WS_PORT"))
+                checked.errorText.contains("warning: TARGET_HOST: leads to port 6203 of this machine, which is WS_PORT")
+            )
         }
     }
 }

@@ -77,7 +77,7 @@ extension EdgeTests {
             let port = try FrontProxy.freePort()
             let edge = try await Edge.start(.scripted) {
                 change($0.setting("CONTROL_SOCKET_PATH", directory.file("control.sock")))
-                    .setting("COPYOVER_SETTLE_MS", 60_000).setting("WS_PORT", port)
+                    .setting("COPYOVER_READY_MS", 600_000).setting("WS_PORT", port)
             }
             return try Stage(edge, first: command, in: directory)
         }

@@ -150,7 +150,7 @@ extension EdgeTests {
             async throws
         {
             let edge = try await Edge.start(.scripted) {
-                $0.setting("CONNECT_WAIT_SECONDS", 1).setting("DEFAULT_DIALECT", dialect)
+                $0.setting("PING_INTERVAL_SECONDS", 5).setting("DEFAULT_DIALECT", dialect)
             }
             let (idle, connected) = (try await edge.gateway.open(), try await edge.gateway.open())
             let connect = dialect == "typed" ? #"{"type":"connect","host":"mud.example","port":1}"# : #"{"connect":1}"#

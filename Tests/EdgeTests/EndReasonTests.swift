@@ -37,7 +37,7 @@ extension EdgeTests {
             for line in [
                 try await edge.gateway.errorLine("session ended"),
                 try await edge.gateway.auditLine("\"target_broken_stream\""),
-            ] { #expect(line.contains("mccp=off") && line.contains("MUD_MCCP=off"), "\(line)") }
+            ] { #expect(line.contains("mccp=off") && line.contains("TARGET_MCCP=off"), "\(line)") }
         }
 
         @Test func `an unreachable target and a failed TLS handshake are logged with different reasons`() async throws {

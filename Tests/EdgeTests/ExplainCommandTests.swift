@@ -86,7 +86,8 @@ extension EdgeTests {
             let id = String(try #require(line.firstMatch(of: /session=(\w+)/), "\(line)").1)
             let output = try await run(edge, "explain", id)
             #expect(output.ending == .exited(0) && output.outputText.contains("target_broken_stream"), "\(output)")
-            #expect(output.outputText.contains("mccp=off") && output.outputText.contains("MUD_MCCP=off"), "\(output)")
+            #expect(
+                output.outputText.contains("mccp=off") && output.outputText.contains("TARGET_MCCP=off"), "\(output)")
             #expect(try await run(edge, "explain", id, "--json").outputText.contains("mccp=off"))
         }
 

@@ -238,11 +238,13 @@ struct FleetCertificates {
         DevCertificates.Identity(certificate: directory.file(name + ".pem"), key: directory.file(name + ".key"))
     }
 
+    /// `FLEET_BIND`
+    static func listening(on port: Int) -> String { "127.0.0.1:\(port),advertise=localhost" }
+
     func listening(_ settings: GatewaySettings, as name: String) throws -> GatewaySettings {
         let own = try authority.issue(name, now: .now, hosts: ["localhost", "gateway.portcullis.internal"])
         return settings.setting("CONTROL_SOCKET_PATH", directory.file(name + ".sock"))
-            .setting("FLEET_BIND", "127.0.0.1").setting("FLEET_PORT", "0")
-            .setting("FLEET_ADVERTISE", "localhost")
+            .setting("FLEET_BIND", Self.listening(on: 0))
             .setting("FLEET_CA_PATH", directory.file("ca.pem"))
             .setting("FLEET_TLS_CERT_PATH", try directory.write(own.certificate, to: name + ".pem"))
             .setting("FLEET_TLS_KEY_PATH", try directory.write(own.key, to: name + ".key"))

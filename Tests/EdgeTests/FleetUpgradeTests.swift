@@ -42,7 +42,7 @@ extension EdgeTests {
             for number in 0..<count {
                 let port = try FrontProxy.freePort()
                 let settings = try files.listening(fleet.settings, as: "gateway\(number)")
-                    .setting("REQUIRE_APP_AUTH", "false").setting("FLEET_PORT", port)
+                    .setting("REQUIRE_APP_AUTH", "false").setting("FLEET_BIND", FleetCertificates.listening(on: port))
                 gateways.append(try await fleet.gateway { _ in change(settings) })
                 ports.append(port)
             }
@@ -89,7 +89,10 @@ extension EdgeTests {
         ) async throws {
             let pair = try await start()
             let port = try FrontProxy.freePort()
-            try pair.change(0) { hasListener ? $0.setting("FLEET_PORT", port) : $0.removing("FLEET_BIND") }
+            try pair.change(0) {
+                hasListener
+                    ? $0.setting("FLEET_BIND", FleetCertificates.listening(on: port)) : $0.removing("FLEET_BIND")
+            }
             let successor = try await Successor.start(replacing: pair.gateways[0])
             try await pair.gateways[0].child.output.wait(for: "the old process' end") { $0.ending }
             await #expect(throws: (any Error).self) { _ = try await RawConnection.open(port: pair.ports[0]) }
@@ -211,9 +214,7 @@ extension EdgeTests {
 
         /// It has said nothing yet, so it isn't sent away.
         @Test func `a client that asks the old process for a session that has gone is sent away`() async throws {
-            let pair = try await start {
-                $0.setting("DIALECT_WAIT_MS", 60_000).setting("COPYOVER_SETTLE_MS", 500)
-            }
+            let pair = try await start { $0.setting("DIALECT_WAIT_MS", 60_000) }
             let silent = try await pair.gateways[0].open()
             let first = try await pair.gateways[0].open()
             let session = try await TypedSession.connect(first)

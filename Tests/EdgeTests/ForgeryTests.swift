@@ -7,7 +7,7 @@ extension EdgeTests {
     @Suite struct ForgeryTests {
         @Test func `no forged attestation is registered`() async throws {
             let apple = try SimulatedApple()
-            let edge = try await Edge.start { $0.appAttest(apple).setting("REGISTRATIONS_PER_MINUTE", 10_000) }
+            let edge = try await Edge.start { $0.appAttest(apple).setting("CHALLENGES_PER_MINUTE", 100_000) }
             for defect in AttestationDefect.allCases {
                 let device = try apple.device()
                 let body = try device.forgedRegistration(defect, nonce: try await edge.gateway.challenge())
@@ -28,7 +28,7 @@ extension EdgeTests {
             let apple = try SimulatedApple()
             let edge = try await Edge.start {
                 $0.appAttest(apple).setting("FAILED_UPGRADES_PER_MINUTE", 10_000)
-                    .setting("VERIFICATIONS_PER_SECOND", 10_000).setting("REGISTRATIONS_PER_MINUTE", 10_000)
+                    .setting("CHALLENGES_PER_MINUTE", 100_000)
             }
             for defect in AssertionDefect.allCases {
                 let device = try await apple.enrolledDevice(at: edge.gateway)

@@ -118,7 +118,7 @@ extension EdgeTests {
         }
 
         @Test func `a header that doesn't end in time is answered with 408`() async throws {
-            let edge = try await Edge.start { $0.setting("HTTP_HEADER_TIMEOUT_MS", 300) }
+            let edge = try await Edge.start { $0.setting("REQUEST_TIMEOUT_MS", 300) }
             let connection = try await edge.gateway.connect()
             connection.post(Array("GET /health HT".utf8))
             #expect(try await connection.lastAnswer().status == 408)

@@ -5,6 +5,7 @@ import Testing
 extension EdgeTests {
     /// How many connections strangers may have on the internal listener, and the group of its Unix socket.
     @Suite struct InternalAccessTests {
+        private static let maximumPerAddress = 64
         private static let token = "token-of-thirty-two-letters-or-more"
         private let directory: TemporaryDirectory
 
@@ -16,8 +17,7 @@ extension EdgeTests {
             let path = try directory.write(Self.token, to: "admin.token")
             return try await Edge.start {
                 change(
-                    $0.setting("ADMIN_BIND", address).setting("ADMIN_TOKEN_PATH", path)
-                        .setting("ALLOW_INSECURE_ADMIN_NO_TLS", "true"))
+                    $0.setting("ADMIN_BIND", address).setting("ADMIN_TOKEN_PATH", path))
             }.gateway
         }
 
@@ -30,10 +30,10 @@ extension EdgeTests {
         @Test func `a connection above the limit of its address is closed, and one that ends makes room`()
             async throws
         {
-            let gateway = try await start("0.0.0.0:0") { $0.setting("ADMIN_MAX_CONNECTIONS_PER_ADDRESS", 3) }
+            let gateway = try await start("0.0.0.0:0,tls=off")
             let port = try await gateway.internalPort()
             var held: [RawConnection] = []
-            for _ in 0..<3 {
+            for _ in 0..<Self.maximumPerAddress {
                 held.append(try await RawConnection.open(port: port))
                 #expect(try await serve(held[held.count - 1]).status == 200)
             }
@@ -57,21 +57,15 @@ extension EdgeTests {
             Issue.record("no room")
         }
 
-        @Test func `a reload changes the limit of an address`() async throws {
-            let gateway = try await start("0.0.0.0:0") { $0.setting("ADMIN_MAX_CONNECTIONS_PER_ADDRESS", 1) }
-            let port = try await gateway.internalPort()
-            let first = try await RawConnection.open(port: port)
-            #expect(try await serve(first).status == 200)
-            try await gateway.reload(gateway.settings.setting("ADMIN_MAX_CONNECTIONS_PER_ADDRESS", 2))
-            let second = try await RawConnection.open(port: port)
-            #expect(try await serve(second).status == 200)
-        }
-
         @Test func `programs of this machine share the limit of all connections alone`() async throws {
-            let gateway = try await start("127.0.0.1:0") { $0.setting("ADMIN_MAX_CONNECTIONS_PER_ADDRESS", 1) }
+            let gateway = try await start("127.0.0.1:0")
             let port = try await gateway.internalPort()
-            let connections = try await [RawConnection.open(port: port), RawConnection.open(port: port)]
-            for connection in connections { #expect(try await serve(connection).status == 200) }
+            var connections: [RawConnection] = []
+            for _ in 0...Self.maximumPerAddress {
+                connections.append(try await RawConnection.open(port: port))
+                #expect(try await serve(connections[connections.count - 1]).status == 200)
+            }
+            withExtendedLifetime(connections) {}
         }
 
         @Test func `a client that ends its output after the request gets its answer and the end`() async throws {
@@ -87,7 +81,7 @@ extension EdgeTests {
         func `the Unix socket belongs to the group of the setting`() async throws {
             let group = try #require(Group.another)
             let path = directory.file("admin.sock")
-            let gateway = try await start("unix:\(path)") { $0.setting("ADMIN_SOCKET_GROUP", group.name) }
+            let gateway = try await start("unix:\(path),group=\(group.name)")
             try await gateway.errorLine("answering internal requests on unix:")
             let found = try FileManager.default.attributesOfItem(atPath: path)
             #expect(found[.groupOwnerAccountID] as? Int == group.number)

@@ -175,8 +175,7 @@ extension EdgeTests {
             let directory = try TemporaryDirectory()
             let path = try directory.write(Self.token, to: "admin.token")
             let edge = try await start {
-                $0.setting("ADMIN_BIND", "0.0.0.0:0").setting("ADMIN_TOKEN_PATH", path)
-                    .setting("ALLOW_INSECURE_ADMIN_NO_TLS", "true")
+                $0.setting("ADMIN_BIND", "0.0.0.0:0,tls=off").setting("ADMIN_TOKEN_PATH", path)
             }
             let settings = edge.gateway.settings.setting("ADMIN_BIND", "127.0.0.1:0").removing("ADMIN_TOKEN_PATH")
             let lines = settings.values.map { "\($0.key)=\($0.value)\n" }

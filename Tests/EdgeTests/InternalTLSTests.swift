@@ -167,7 +167,7 @@ extension EdgeTests {
         @Test func `a reload can neither take TLS away nor open the listener`() async throws {
             let gateway = try await start()
             let plain = gateway.settings.removing("ADMIN_CLIENT_CA_PATH")
-                .setting("ALLOW_INSECURE_ADMIN_NO_TLS", "true")
+                .setting("ADMIN_BIND", "0.0.0.0:0,tls=off")
                 .setting("ADMIN_TOKEN_PATH", try directory.write(Self.token, to: "admin.token"))
             try await gateway.reload(plain)
             try await gateway.errorLine("changes with a restart only", "ADMIN_CLIENT_CA_PATH")

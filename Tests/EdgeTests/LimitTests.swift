@@ -37,7 +37,7 @@ extension EdgeTests {
 
         @Test func `a TLS handshake that never ends is cut off`() async throws {
             let certificates = try await DevCertificates.shared()
-            let edge = try await Edge.start { $0.tls(certificates).setting("TLS_HANDSHAKE_TIMEOUT_MS", 2000) }
+            let edge = try await Edge.start { $0.tls(certificates).setting("REQUEST_TIMEOUT_MS", 2000) }
             let silent = try await RawConnection.open(port: edge.gateway.port)
             let begun = try await RawConnection.open(port: edge.gateway.port)
             try await begun.send([0x16, 0x03, 0x01, 0x02])
@@ -46,7 +46,7 @@ extension EdgeTests {
         }
 
         @Test func `a header that never ends is cut off`() async throws {
-            let edge = try await Edge.start { $0.setting("HTTP_HEADER_TIMEOUT_MS", 2000) }
+            let edge = try await Edge.start { $0.setting("REQUEST_TIMEOUT_MS", 2000) }
             let beginnings = ["", "G", "GET /health HTTP/1.1\r\nHost: loc"]
             let connections = try await inParallel(beginnings.count) { _ in try await edge.gateway.connect() }
             for (connection, beginning) in zip(connections, beginnings) where !beginning.isEmpty {
@@ -63,7 +63,7 @@ extension EdgeTests {
         @Test(arguments: ["G", "GET /health HTTP/1.1\r\nHost: loc"])
         func `a later header that never ends is cut off`(beginning: String) async throws {
             let edge = try await Edge.start {
-                $0.setting("HTTP_HEADER_TIMEOUT_MS", 2000).setting("HTTP_KEEPALIVE_SECONDS", 3_600)
+                $0.setting("REQUEST_TIMEOUT_MS", 2000).setting("HTTP_KEEPALIVE_SECONDS", 3_600)
             }
             let connection = try await edge.gateway.connect()
             try await connection.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -75,7 +75,7 @@ extension EdgeTests {
         /// libwebsockets' own limit would be 10 s: the test must let that time pass.
         @Test func `a header may take as long as the setting allows`() async throws {
             let certificates = try await DevCertificates.shared()
-            let edge = try await Edge.start { $0.tls(certificates).setting("HTTP_HEADER_TIMEOUT_MS", 60_000) }
+            let edge = try await Edge.start { $0.tls(certificates).setting("REQUEST_TIMEOUT_MS", 60_000) }
             let connection = try await edge.gateway.connect()
             try await connection.send("GET /health HTTP/1.1\r\nHost: loc")
             try await Task.sleep(for: .seconds(11))
@@ -87,7 +87,7 @@ extension EdgeTests {
         /// Sending single bytes doesn't extend the time: the limit is for the whole header. Each byte is sent after another client was
         /// answered.
         @Test func `a header that arrives byte by byte is cut off`() async throws {
-            let edge = try await Edge.start { $0.setting("HTTP_HEADER_TIMEOUT_MS", 500) }
+            let edge = try await Edge.start { $0.setting("REQUEST_TIMEOUT_MS", 500) }
             let connection = try await edge.gateway.connect()
             try await connection.send("GET /health HTTP/1.1\r\nx: ")
             let trickle = Task {
@@ -103,7 +103,7 @@ extension EdgeTests {
 
         @Test func `a body that never ends is cut off`() async throws {
             let apple = try SimulatedApple()
-            let edge = try await Edge.start { $0.appAttest(apple).setting("HTTP_BODY_TIMEOUT_MS", 300) }
+            let edge = try await Edge.start { $0.appAttest(apple).setting("REQUEST_TIMEOUT_MS", 2000) }
             let connection = try await edge.gateway.connect()
             try await connection.send(
                 "POST /attest/register HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"keyId\":")
@@ -115,7 +115,7 @@ extension EdgeTests {
         /// The HTTP time limits don't apply to a session.
         @Test func `the time limits of HTTP don't end a session`() async throws {
             let edge = try await Edge.start {
-                $0.setting("HTTP_HEADER_TIMEOUT_MS", 2000).setting("HTTP_BODY_TIMEOUT_MS", 2000)
+                $0.setting("REQUEST_TIMEOUT_MS", 2000)
                     .setting("HTTP_KEEPALIVE_SECONDS", 2).setting("PING_INTERVAL_SECONDS", 3)
             }
             let socket = try await edge.gateway.open()

@@ -41,9 +41,8 @@ extension EdgeTests {
         /// Limits that would end the test early are disabled or raised.
         private static func tolerant(_ settings: GatewaySettings) -> GatewaySettings {
             settings.setting("MAX_CONNECTIONS_PER_ADDRESS", 10_000).setting("FAILED_UPGRADES_PER_MINUTE", 1_000_000)
-                .setting("CHALLENGES_PER_MINUTE", 1_000_000).setting("REGISTRATIONS_PER_MINUTE", 1_000_000)
-                .setting("LOG_LEVEL", "error").setting("HTTP_HEADER_TIMEOUT_MS", 2000)
-                .setting("HTTP_BODY_TIMEOUT_MS", 2000).setting("TLS_HANDSHAKE_TIMEOUT_MS", 2000)
+                .setting("CHALLENGES_PER_MINUTE", 1_000_000)
+                .setting("LOG_LEVEL", "error").setting("REQUEST_TIMEOUT_MS", 2000)
         }
 
         private func send(_ count: Int, batch: Int, to plain: Edge, _ secure: Edge) async throws {

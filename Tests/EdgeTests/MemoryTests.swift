@@ -41,10 +41,10 @@ extension EdgeTests {
             let apple = try SimulatedApple()
             return try await Edge.start(.scripted) {
                 $0.tls(certificates).appAttest(apple).setting("REQUIRE_APP_AUTH", "false")
-                    .setting("TRUSTED_PROXY_CIDRS", "127.0.0.1").setting("MAX_SPENT_CHALLENGES", Self.addresses)
+                    .setting("TRUSTED_PROXY_CIDRS", "127.0.0.1").setting("MAX_SPENT_PROOFS", Self.addresses)
                     .setting("MAX_LIMITER_ENTRIES", Self.addresses).setting("MAX_CONNECTIONS_PER_ADDRESS", 10_000)
-                    .setting("TLS_HANDSHAKE_TIMEOUT_MS", 120_000).setting("HTTP_HEADER_TIMEOUT_MS", 120_000)
-                    .setting("SLOW_CLIENT_SECONDS", 3_600).setting("LOG_LEVEL", "warning")
+                    .setting("REQUEST_TIMEOUT_MS", 120_000)
+                    .setting("PING_INTERVAL_SECONDS", 3_600).setting("LOG_LEVEL", "warning")
             }
         }
 

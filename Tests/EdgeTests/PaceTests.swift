@@ -134,7 +134,6 @@ extension EdgeTests {
         @Test func `a client that is slowed down isn't treated as silent`() async throws {
             let edge = try await Edge.start(.scripted) {
                 $0.setting("CLIENT_BYTES_PER_SECOND", 1_000).setting("PING_INTERVAL_SECONDS", 1)
-                    .setting("PEER_SILENCE_SECONDS", 2)
             }
             let socket = try await edge.gateway.open(Dialect.raw.handshake)
             let target = try await edge.target.connection()

@@ -107,7 +107,7 @@ extension EdgeTests {
             let bench = try await Bench { $0.setting("AUDIT_LOG_PATH", path) }
             try await Edge.expectEcho(bench.gateway.open())
             try FileManager.default.moveItem(atPath: path, toPath: path + ".1")
-            if !areSettingsGood { try bench.set(["MAX_HEADER_BYTES": "none"]) }
+            if !areSettingsGood { try bench.set(["MAX_BODY_BYTES": "none"]) }
             try await bench.reload(way, succeeds: areSettingsGood)
             // The command has answered, so the new file is there.
             #expect(try String(contentsOfFile: path, encoding: .utf8).contains("admitted") == false)
@@ -146,7 +146,7 @@ extension EdgeTests {
                 "MUD_ROUTES": "second=127.0.0.1:\(second.port)", "MAX_BODY_BYTES": "20000", "WS_PORT": "1",
             ])
             try await bench.reload(way)
-            try await bench.gateway.logLine("setting changed", "MUD_ROUTES")
+            try await bench.gateway.logLine("setting changed", "TARGET_ROUTES")
             try await bench.gateway.logLine("setting changed", "MAX_BODY_BYTES", "65536 -> 20000")
             try await bench.gateway.logLine("with a restart only", "WS_PORT")
             try await Edge.expectEcho(socket)

@@ -38,7 +38,7 @@ extension EdgeTests {
                     $0.appAttest(apple).setting("ENABLE_WEB_CLIENT", "true").setting(
                         "FAILED_UPGRADES_PER_MINUTE", 10_000
                     )
-                    .setting("REGISTRATIONS_PER_MINUTE", 10_000).setting("CHALLENGES_PER_MINUTE", 10_000)
+                    .setting("CHALLENGES_PER_MINUTE", 100_000)
                     .setting("REQUESTS_PER_SECOND_PER_ADDRESS", 1))
             }
         }

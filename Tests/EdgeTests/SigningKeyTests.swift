@@ -86,12 +86,13 @@ extension EdgeTests {
         }
 
         @Test func `a rotation publishes first and keeps tokens valid`() async throws {
-            let edge = try await start(["SIGNING_KEY_PUBLISH_SECONDS": "1"])
+            let edge = try await start()
             let client = try TokenClient(apple, at: edge.gateway)
             let token = try await client.firstToken()
             let first = try #require(try header(of: token)["kid"])
-            let settings = try edge.gateway.directory.write("SIGNING_KEY_PUBLISH_SECONDS=1\n", to: "publish.env")
-            let rotated = try await signingKeys(edge.gateway, "rotate", "--env-file", settings)
+            let refused = try await signingKeys(edge.gateway, "rotate", "--after", "2592001")
+            #expect(refused.ending == .exited(64) && refused.errorText.contains("--after is from 0"), "\(refused)")
+            let rotated = try await signingKeys(edge.gateway, "rotate", "--after", "1")
             #expect(rotated.ending == .exited(0), "\(rotated)")
             let second = try #require(rotated.outputText.firstMatch(of: /published ([A-Za-z0-9_-]{43})/)).1
             let published = try await keyIDs(edge.gateway) { $0.count == 2 }

@@ -26,7 +26,7 @@ extension EdgeTests {
                             .setting("APPATTEST_BUNDLE_ID", "com.example.mud")
                             .setting("APPATTEST_ROOT_CA_PATH", directory.file("root.pem"))
                             .setting("APPATTEST_ALLOW_CUSTOM_ROOT", true)
-                            .setting("CHALLENGES_PER_MINUTE", 100_000).setting("REGISTRATIONS_PER_MINUTE", 100_000))
+                            .setting("CHALLENGES_PER_MINUTE", 1_000_000))
                 }
                 (self.certificates, self.directory) = (certificates, directory)
             }
@@ -92,7 +92,7 @@ extension EdgeTests {
             ["--scenario", "token"], ["--scenario", "connect", "--token"], ["--scenario", "echo", "--token"],
         ])
         func `load sessions with tokens are answered`(arguments: [String]) async throws {
-            let stage = try await Stage { $0.setting("VERIFICATIONS_PER_SECOND", 100_000) }
+            let stage = try await Stage { $0.setting("FAILED_UPGRADES_PER_MINUTE", 50_000) }
             let result = try await stage.run(
                 ["load"],
                 ["--clients", "4", "--devices", "2", "--seconds", "0.5", "--sources", "0", "--quiet", "--json"]

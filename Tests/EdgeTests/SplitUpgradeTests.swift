@@ -71,8 +71,8 @@ extension EdgeTests {
             return try await Edge.start {
                 let settings = $0.appAttest(apple).setting("REQUIRE_APP_AUTH", "false").setting("REACTOR_THREADS", 1)
                     .setting("MAX_CONNECTIONS_PER_ADDRESS", 10_000).setting("FAILED_UPGRADES_PER_MINUTE", 1_000_000)
-                    .setting("CHALLENGES_PER_MINUTE", 1_000_000).setting("HTTP_HEADER_TIMEOUT_MS", 120_000)
-                    .setting("TLS_HANDSHAKE_TIMEOUT_MS", 120_000).setting("ALLOWED_ORIGINS", "https://a.example")
+                    .setting("CHALLENGES_PER_MINUTE", 1_000_000).setting("REQUEST_TIMEOUT_MS", 120_000)
+                    .setting("ALLOWED_ORIGINS", "https://a.example")
                     .setting("LOG_LEVEL", "error")
                 return certificates.map { settings.tls($0) } ?? settings
             }

@@ -139,7 +139,7 @@ extension EdgeTests.StalledDiskTests {
             let directory = try TemporaryDirectory()
             socketPath = directory.file("control.sock")
             let settings = GatewaySettings(targetPort: target.port).appAttest(apple)
-                .setting("REGISTRATIONS_PER_MINUTE", 1_000).setting("CONTROL_SOCKET_PATH", socketPath)
+                .setting("CHALLENGES_PER_MINUTE", 10_000).setting("CONTROL_SOCKET_PATH", socketPath)
             gateway = try await GatewayProcess.start(change(settings), in: directory, stalling: stalling)
             device = try await apple.enrolledDevice(at: gateway)
         }

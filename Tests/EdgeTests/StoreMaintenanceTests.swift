@@ -230,7 +230,7 @@ extension EdgeTests {
             let settings = GatewaySettings(targetPort: open.port)
             let warned = try await GatewayProcess.run(["check-config"], settings)
             expectSuccess(warned)
-            #expect(warned.errorText.contains("TN_HOST: leads to port \(open.port) of this machine"), "\(warned)")
+            #expect(warned.errorText.contains("TARGET_HOST: leads to port \(open.port) of this machine"), "\(warned)")
             let gateway = try await GatewayProcess.start(settings)
             try await gateway.logLine("docs/OPERATIONS.md#close-the-muds-own-port")
         }

@@ -26,7 +26,7 @@ struct FleetStoreTests {
         try Data((String(repeating: "5c", count: 32) + "\n").utf8).write(to: URL(fileURLWithPath: folder.file("keys")))
         let url = "postgresql://portcullis@/\(database)?host=\(server.directory)"
         let settings = [
-            "STORE_URL": url, "STORE_SECRETS_KEY_PATH": folder.file("keys"), "STORE_CONNECTIONS": "4",
+            "STORE_URL": url, "STORE_SECRETS_KEY_PATH": folder.file("keys"),
             "STORE_TIMEOUT_MS": "10000",
         ]
         configuration = try #require(

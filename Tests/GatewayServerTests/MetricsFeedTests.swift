@@ -37,8 +37,7 @@ struct MetricsFeedTests {
             "APPATTEST_ROOT_CA_PATH": apple.rootPath, "APPATTEST_ALLOW_CUSTOM_ROOT": "true",
             "MAX_CONNECTIONS_PER_ADDRESS": "\(Self.connections)", "OUTPUT_BUFFER_BYTES": "1024",
             // The test may wait for a processor much longer than a client would.
-            "TLS_HANDSHAKE_TIMEOUT_MS": "120000", "HTTP_HEADER_TIMEOUT_MS": "120000", "HTTP_BODY_TIMEOUT_MS": "120000",
-            "UPGRADE_TIMEOUT_MS": "120000", "CHALLENGE_TTL_SECONDS": "600",
+            "REQUEST_TIMEOUT_MS": "120000", "CHALLENGE_TTL_SECONDS": "600",
             "PUBLIC_ORIGIN": "https://localhost", "MESSAGES_PER_SECOND": "20", "ADMIN_BIND": "127.0.0.1:0",
             "ADMIN_TLS_CERT_PATH": bench.folder + "/server.pem", "ADMIN_TLS_KEY_PATH": bench.folder + "/server.key",
             "ADMIN_TOKEN_PATH": bench.file("admin.token", Self.token),

@@ -24,7 +24,7 @@ import Testing
         let settings: [String: String?] = [
             "ATTESTED_KEYS_PATH": nil, "STORE_URL": "postgresql://portcullis@127.0.0.1/portcullis",
             "STORE_SECRETS_KEY_PATH": try bench.file("store.keys", String(repeating: "ab", count: 32) + "\n"),
-            "FLEET_BIND": "10.0.0.1", "FLEET_ADVERTISE": "gw1.example.org",
+            "FLEET_BIND": "10.0.0.1,advertise=gw1.example.org",
             "FLEET_TLS_CERT_PATH": try bench.file("gw1.pem", gateway.certificate),
             "FLEET_TLS_KEY_PATH": try bench.file("gw1.key", gateway.key),
             "FLEET_CA_PATH": try bench.file("fleet-ca.pem", fleet.certificate),
@@ -39,29 +39,26 @@ import Testing
     @Test func `a gateway of a fleet has an address, a certificate and an authority`() throws {
         let listener = try #require(try bench.load(whole()).configuration.fleetListener)
         #expect(listener.host == "10.0.0.1" && listener.port == 6_210 && listener.advertised == "gw1.example.org")
-        #expect(listener.peerName == Self.role && listener.maximumConnections == 10_000)
-        #expect(
-            listener.idleSeconds == ForwardLimits().idleSeconds && listener.queueBytes == ForwardLimits().queueBytes)
+        #expect(GatewayConfiguration.FleetListener.peerName == Self.role)
+        #expect(try bench.load(whole()).configuration.session.gatewaySilenceSeconds == ForwardLimits().idleSeconds)
     }
 
     @Test func `everything that is missing is told at once`() throws {
         let changes: [String: String?] = [
-            "FLEET_BIND": "0.0.0.0", "FLEET_ADVERTISE": nil, "FLEET_TLS_CERT_PATH": nil, "FLEET_TLS_KEY_PATH": nil,
-            "FLEET_CA_PATH": nil, "STORE_URL": nil, "FLEET_PORT": "6200", "FLEET_IDLE_SECONDS": "25",
-            "PING_INTERVAL_SECONDS": "25",
+            "FLEET_BIND": "0.0.0.0:6200", "FLEET_TLS_CERT_PATH": nil, "FLEET_TLS_KEY_PATH": nil,
+            "FLEET_CA_PATH": nil, "STORE_URL": nil,
         ]
         let problems = bench.problems(try whole(changes))
         for expected in [
-            "FLEET_BIND is set without STORE_URL", "FLEET_PORT is the port of WS_PORT, which clients reach",
-            "FLEET_IDLE_SECONDS isn't longer than PING_INTERVAL_SECONDS",
+            "FLEET_BIND is set without STORE_URL", "FLEET_BIND has the port of WS_PORT, which clients reach",
             "FLEET_TLS_CERT_PATH isn't set, and FLEET_BIND is", "FLEET_TLS_KEY_PATH isn't set, and FLEET_BIND is",
-            "FLEET_CA_PATH isn't set, and FLEET_BIND is", "FLEET_ADVERTISE isn't set, and FLEET_BIND is every address",
+            "FLEET_CA_PATH isn't set, and FLEET_BIND is", "FLEET_BIND is every address, and has no `advertise=`",
         ] { #expect(problems.contains(expected), "\(expected) isn't in \(problems)") }
     }
 
     @Test func `without FLEET_BIND the other settings have no effect`() throws {
         let warnings = try bench.warnings(whole(["FLEET_BIND": nil]))
-        for name in ["FLEET_ADVERTISE", "FLEET_TLS_CERT_PATH", "FLEET_TLS_KEY_PATH", "FLEET_CA_PATH"] {
+        for name in ["FLEET_TLS_CERT_PATH", "FLEET_TLS_KEY_PATH", "FLEET_CA_PATH"] {
             #expect(warnings.contains { $0.contains(name) && $0.contains("has no effect without FLEET_BIND") })
         }
     }
@@ -94,8 +91,9 @@ import Testing
 
     @Test func `two listeners don't share a port`() throws {
         #expect(
-            try bench.problems(whole(["ADMIN_BIND": "127.0.0.1:6210"])) == ["FLEET_PORT is the port of ADMIN_BIND"])
-        #expect(try bench.problems(whole(["WS_PORT": "0", "FLEET_PORT": "0"])) == [])
+            try bench.problems(whole(["ADMIN_BIND": "127.0.0.1:6210"])) == ["FLEET_BIND has the port of ADMIN_BIND"])
+        #expect(
+            try bench.problems(whole(["WS_PORT": "0", "FLEET_BIND": "10.0.0.1:0,advertise=gw1.example.org"])) == [])
     }
 
     @Test func `a key of another certificate is refused`() throws {
@@ -107,10 +105,26 @@ import Testing
     }
 
     @Test(arguments: [
-        ("FLEET_BIND", "gw1", "isn't an IP address"), ("FLEET_PEER_NAME", "a b", "isn't a host name"),
-        ("FLEET_PEER_NAME", "10.0.0.1", "isn't a host name"),
+        ("gw1", "isn't an IP address"), ("gw1:6210", "isn't an IP address"), ("2001:db8::1:x", "isn't an IP address"),
+        ("", "isn't an IP address"), ("10.0.0.1:", "isn't a whole number"), ("10.0.0.1:65536", "is out of range"),
+        ("10.0.0.1,advertise=a b", "is neither a host name nor an IP address"),
+        ("10.0.0.1,port=1", "has an option that it can't have"), ("10.0.0.1,", "has an option that it can't have"),
+        ("10.0.0.1,advertise=a,advertise=b", "has an option that it can't have"),
     ])
-    func `values have a grammar`(name: String, value: String, problem: String) throws {
-        #expect(try bench.problems(whole([name: value])) == ["\(name) \(problem)"])
+    func `its address has a grammar`(value: String, problem: String) throws {
+        do throws(SettingProblem) {
+            _ = try SettingGrammar.fleetBinding(value)
+            Issue.record("\(value) was read")
+        } catch { #expect(error.problem == problem, "\(value)") }
+    }
+
+    @Test(arguments: [
+        ("10.0.0.1", "10.0.0.1", 6_210), ("10.0.0.1:1", "10.0.0.1", 1), ("2001:db8::1", "2001:db8::1", 6_210),
+        ("[2001:db8::1]:65535", "2001:db8::1", 65_535), ("10.0.0.1:0,advertise=192.0.2.1", "10.0.0.1", 0),
+    ])
+    func `an address may have a port and a name`(value: String, host: String, port: Int) throws {
+        let binding = try #require(try SettingGrammar.fleetBinding(value))
+        #expect(binding.host.text == host && Int(binding.port) == port)
+        #expect(binding.advertised?.text == (value.contains("advertise") ? "192.0.2.1" : nil))
     }
 }

@@ -104,11 +104,11 @@ import Testing
     @Test(
         arguments: [
             ("RESUME_GRACE_MINUTES", 0, 1440), ("SESSION_TIMEOUT_HOURS", 1, 720),
-            ("OUTPUT_BUFFER_BYTES", 1024, 16_777_216), ("SLOW_CLIENT_SECONDS", 1, 3600),
+            ("OUTPUT_BUFFER_BYTES", 1024, 16_777_216), ("PING_INTERVAL_SECONDS", 1, 3600),
             ("MAX_SESSIONS_PER_DEVICE", 1, 10_000), ("MAX_SESSIONS_PER_IP", 1, 1_000_000),
             ("MESSAGES_PER_SECOND", 0, 1_000_000_000), ("MESSAGES_PER_SECOND_PER_IP", 0, 1_000_000_000),
             ("CLIENT_BYTES_PER_SECOND", 0, 1_000_000_000), ("TARGET_BYTES_PER_SECOND", 0, 1_000_000_000),
-            ("DRAIN_RECONNECT_MS", 0, 3_600_000), ("REQUESTS_PER_SECOND_PER_ADDRESS", 0, 1_000_000_000),
+            ("REQUEST_TIMEOUT_MS", 100, 120_000), ("REQUESTS_PER_SECOND_PER_ADDRESS", 0, 1_000_000_000),
             ("AUDIT_REFUSALS_PER_MINUTE", 2, 1_000_000),
         ])
     func `each number has its range`(name: String, least: Int, most: Int) {
@@ -154,16 +154,24 @@ import Testing
         let configuration = try bench.load(
             bench.least([
                 "RESUME_GRACE_MINUTES": "1", "SESSION_TIMEOUT_HOURS": "2", "OUTPUT_BUFFER_BYTES": "3000",
-                "SLOW_CLIENT_SECONDS": "4", "SESSION_EVENTS_GMCP": "true", "MAX_SESSIONS_PER_DEVICE": "6",
-                "MAX_SESSIONS_PER_IP": "7", "DRAIN_RECONNECT_MS": "8",
+                "PING_INTERVAL_SECONDS": "4", "SESSION_EVENTS_GMCP": "true", "MAX_SESSIONS_PER_DEVICE": "6",
+                "MAX_SESSIONS_PER_IP": "7", "REQUEST_TIMEOUT_MS": "800", "CHALLENGES_PER_MINUTE": "9",
+                "FAILED_UPGRADES_PER_MINUTE": "10", "COPYOVER_READY_MS": "110",
             ])
         ).configuration
         #expect(configuration.resume.graceMinutes == 1)
         #expect(configuration.resume.sessionTimeoutHours == 2)
         #expect(configuration.resume.outputBufferBytes == 3000)
-        #expect(configuration.resume.slowClientSeconds == 4)
+        let session = configuration.session
+        #expect(session.slowClientSeconds == 4 && session.connectWaitSeconds == 8)
+        #expect(session.peerSilenceSeconds == 12 && session.gatewaySilenceSeconds == 20)
         #expect(configuration.resume.tellsTarget == true)
         #expect(configuration.session.maximumPerDevice == 6 && configuration.session.maximumPerAddress == 7)
-        #expect(configuration.process.drainReconnectMilliseconds == 8)
+        #expect(configuration.connections.requestTimeoutMilliseconds == 800)
+        // At least one registration.
+        let limits = configuration.limits
+        #expect(
+            limits.registrationsPerMinute == 1 && limits.tokensPerMinute == 9 && limits.verificationsPerSecond == 20)
+        #expect(configuration.copyover.settleMilliseconds == 11)
     }
 }

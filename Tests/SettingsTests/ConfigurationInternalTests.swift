@@ -47,14 +47,14 @@ import Testing
         let path = try bench.file("admin.token", String(repeating: "t", count: 32) + "\n")
         let changes = ["ADMIN_BIND": "0.0.0.0:9090", "ADMIN_TOKEN_PATH": path]
         #expect(bench.problems(bench.least(changes)) == [Self.unsecured])
-        let allowed = changes.merging(["ALLOW_INSECURE_ADMIN_NO_TLS": "true"]) { $1 }
+        let allowed = changes.merging(["ADMIN_BIND": "0.0.0.0:9090,tls=off"]) { $1 }
         let loaded = try bench.load(bench.least(allowed))
         #expect(loaded.configuration.internalListener.address == .network(host: "0.0.0.0", port: 9_090))
         #expect(loaded.configuration.internalToken?.matches(String(repeating: "t", count: 32)) == true)
         #expect(loaded.configuration.internalTLS == nil)
         #expect(loaded.warnings.contains { "\($0)".contains("anyone on the network path can read the token") })
         #expect(
-            bench.problems(bench.least(["ADMIN_BIND": "0.0.0.0:9090", "ALLOW_INSECURE_ADMIN_NO_TLS": "true"]))
+            bench.problems(bench.least(["ADMIN_BIND": "0.0.0.0:9090,tls=off"]))
                 == [Self.unlimited])
     }
 
@@ -131,20 +131,25 @@ import Testing
     @Test func `the socket's group is one of this machine and of the gateway's user`() throws {
         let socket = "unix:\(bench.folder)/admin.sock"
         func problems(_ group: String) -> [String] {
-            bench.problems(bench.least(["ADMIN_BIND": socket, "ADMIN_SOCKET_GROUP": group]))
+            bench.problems(bench.least(["ADMIN_BIND": "\(socket),group=\(group)"]))
         }
-        #expect(problems("no-such-group") == ["ADMIN_SOCKET_GROUP names no group of this machine"])
+        #expect(problems("no-such-group") == ["ADMIN_BIND names no group of this machine"])
         for text in ["a b", "1", "-x", String(repeating: "a", count: 33), "a:b"] {
-            #expect(problems(text) == ["ADMIN_SOCKET_GROUP isn't the name of a group"], "\(text)")
+            #expect(problems(text) == ["ADMIN_BIND has something else than the name of a group"], "\(text)")
         }
         let own = String(cString: getgrgid(getegid()).pointee.gr_name)
-        let loaded = try bench.load(bench.least(["ADMIN_BIND": socket, "ADMIN_SOCKET_GROUP": own]))
+        let loaded = try bench.load(bench.least(["ADMIN_BIND": "\(socket),group=\(own)"]))
         #expect(loaded.configuration.internalSocketGroup == getegid())
-        let elsewhere = ["ADMIN_BIND": "127.0.0.1:0", "ADMIN_SOCKET_GROUP": own]
-        #expect(try bench.load(bench.least(elsewhere)).configuration.internalSocketGroup == nil)
-        #expect(try bench.warnings(bench.least(elsewhere)).contains { $0.contains("ADMIN_BIND isn't a Unix socket") })
+        for text in [
+            "127.0.0.1:0,group=\(own)", "\(socket),tls=off", "\(socket),group=\(own),group=\(own)", "\(socket),",
+            "127.0.0.1:0,tls=off,tls=off", "127.0.0.1:0,tls=on",
+        ] {
+            #expect(
+                bench.problems(bench.least(["ADMIN_BIND": text])) == ["ADMIN_BIND has an option that it can't have"],
+                "\(text)")
+        }
         if geteuid() != 0 {
-            #expect(problems("root") == ["ADMIN_SOCKET_GROUP names a group that the gateway's user isn't a member of"])
+            #expect(problems("root") == ["ADMIN_BIND names a group that the gateway's user isn't a member of"])
         }
     }
 
@@ -152,7 +157,7 @@ import Testing
         let socket = "unix:\(bench.folder)/admin.sock"
         #expect(try bench.load(bench.least(["ADMIN_BIND": socket])).configuration.internalListener.console == .off)
         let own = String(cString: getgrgid(getegid()).pointee.gr_name)
-        let both = ["ADMIN_BIND": socket, "ADMIN_SOCKET_GROUP": own, "ADMIN_CONSOLE": "on"]
+        let both = ["ADMIN_BIND": "\(socket),group=\(own)", "ADMIN_CONSOLE": "on"]
         #expect(try bench.warnings(bench.least(both)).contains { $0.contains("can close sessions and revoke devices") })
     }
 

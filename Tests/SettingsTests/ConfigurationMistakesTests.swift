@@ -72,7 +72,7 @@ struct ConfigurationMistakesTests {
     @Test func `the hint for the internal listener names a port that Prometheus leaves free`() throws {
         let error = try #require(bench.errors(bench.least(["ADMIN_BIND": "9464"])).first)
         #expect(error.remedy.contains("`127.0.0.1:9464`") && !error.remedy.contains("9090"))
-        #expect(!GatewaySettings.all.internalListener.address.row.details.contains("9090"))
+        #expect(!GatewaySettings.all.internalListener.binding.row.details.contains("9090"))
     }
 
     @Test func `only what differs from its default counts as changed`() throws {
@@ -80,7 +80,7 @@ struct ConfigurationMistakesTests {
             "gateway.env", "WS_PORT=06200\nLOG_LEVEL=info\nMAX_BODY_BYTES=20000\nMTLS_CLIENT_CA_PATH=\n")
         let settings = bench.least(["WS_PORT": nil])
         let loaded = try bench.load(settings, file: file).settings
-        let changed = Set(loaded.filter { !$0.isDefault }.map(\.row.name))
+        let changed = Set(loaded.filter { !$0.isDefault }.map(\.name))
         #expect(changed == Set(settings.keys).union(["MAX_BODY_BYTES"]))
     }
 }

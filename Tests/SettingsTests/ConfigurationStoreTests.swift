@@ -28,7 +28,7 @@ import Testing
         let store = try #require(try bench.load(changes(Self.local)).configuration.fleetStore)
         #expect(store.secretKeys == [[UInt8](repeating: 0xAB, count: 32)])
         #expect(store.connectionParameters["host"] == "127.0.0.1" && store.connectionParameters["password"] == nil)
-        #expect(store.connections == 4 && store.timeoutMilliseconds == 2_000)
+        #expect(FleetStoreConfiguration.connections == 4 && store.timeoutMilliseconds == 2_000)
     }
 
     @Test func `a gateway has one store`() {

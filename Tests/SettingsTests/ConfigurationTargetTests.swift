@@ -194,7 +194,10 @@ private final class ListeningSocketFile {
                 "the option admit has no such value: write any, or some of ticket, app, token, dev, cert, anonymous, joined by +"
             ),
             ("a=a.example:1,tls=on", "the option tls has no such value: plain, prefer, required"),
-            ("a=a.example:1,encoding=utf9", "the option encoding has no such value: see TN_ENCODING for its values"),
+            (
+                "a=a.example:1,encoding=utf9",
+                "the option encoding has no such value: see TARGET_ENCODING for its values"
+            ),
         ]) func `an error in a route lists the possible values`(routes: String, fault: String)
     {
         let errors = bench.errors(bench.least(["MUD_ROUTES": routes]))
@@ -212,7 +215,7 @@ private final class ListeningSocketFile {
             "MUD_TLS_MODE": "required", "MUD_TLS_PIN": "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
             "MUD_CA_PATH": authority,
         ])
-        #expect(bench.problems(settings) == ["MUD_CA_PATH has no effect if MUD_TLS_PIN is set"])
+        #expect(bench.problems(settings) == ["MUD_CA_PATH has no effect if TARGET_TLS_PIN is set"])
     }
 
     @Test func `a header name is case-insensitive`() throws {

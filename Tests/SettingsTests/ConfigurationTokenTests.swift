@@ -16,8 +16,7 @@ import Testing
     @Test func `the defaults are the documented ones`() throws {
         let tokens = try bench.load(bench.least()).configuration.tokens
         #expect(tokens.lifetimeSeconds == 300 && tokens.nonces == .off && tokens.sessionOutlivesToken)
-        #expect(tokens.issuer == nil && tokens.audience == nil)
-        #expect(tokens.publishSeconds == 86_400 && tokens.signingDays == 90 && tokens.maximumProofs == 100_000)
+        #expect(tokens.maximumProofs == 100_000)
     }
 
     /// Clients refresh a minute before the end.
@@ -28,34 +27,12 @@ import Testing
         #expect(bench.problems(bench.least(["ACCESS_TOKEN_TTL_SECONDS": "120"])).isEmpty)
     }
 
-    @Test func `a key signs for longer than its successor is published in advance`() throws {
-        let changes = ["SIGNING_KEY_DAYS": "1", "SIGNING_KEY_PUBLISH_SECONDS": "86400"]
-        #expect(
-            bench.problems(bench.least(changes)) == ["SIGNING_KEY_PUBLISH_SECONDS isn't shorter than SIGNING_KEY_DAYS"])
-        #expect(bench.problems(bench.least(changes.merging(["SIGNING_KEY_PUBLISH_SECONDS": "86399"]) { $1 })).isEmpty)
-        #expect(bench.problems(bench.least(changes.merging(["SIGNING_KEY_DAYS": "0"]) { $1 })).isEmpty)
-    }
-
-    @Test func `an issuer is an origin and an audience has no spaces`() throws {
-        for issuer in ["https://gate.example/", "gate.example", "https://gate.example/path"] {
-            #expect(!bench.problems(bench.least(["ACCESS_TOKEN_ISSUER": issuer])).isEmpty, "\(issuer)")
-        }
-        #expect(bench.problems(bench.least(["ACCESS_TOKEN_ISSUER": "https://gate.example"])).isEmpty)
-        let longest = String(repeating: "a", count: 255)
-        for (audience, isGood) in [("api", true), ("https://api.example/x", true), ("a b", false), (longest, true)] {
-            #expect(bench.problems(bench.least(["ACCESS_TOKEN_AUDIENCE": audience])).isEmpty == isGood, "\(audience)")
-        }
-        #expect(
-            bench.problems(bench.least(["ACCESS_TOKEN_AUDIENCE": longest + "a"]))
-                == ["ACCESS_TOKEN_AUDIENCE isn't an audience"])
-    }
-
     @Test func `a tool needs only its own settings`() throws {
         let tokens = try ConfigurationLoading.loadTokens(
-            environment: ["SIGNING_KEY_DAYS": "7"], environmentFile: nil)
-        #expect(tokens.signingDays == 7)
+            environment: ["ACCESS_TOKEN_TTL_SECONDS": "700"], environmentFile: nil)
+        #expect(tokens.lifetimeSeconds == 700)
         #expect(throws: ConfigurationErrors.self) {
-            try ConfigurationLoading.loadTokens(environment: ["SIGNING_KEY_DAYS": "x"], environmentFile: nil)
+            try ConfigurationLoading.loadTokens(environment: ["ACCESS_TOKEN_TTL_SECONDS": "x"], environmentFile: nil)
         }
     }
 

@@ -36,7 +36,7 @@ struct ReloadDifferenceTests {
             to: try inEffect(bench.least(["MUD_ROUTES": "a=b.example:1"])))
         #expect(
             lines(difference.applied) == [
-                "MUD_ROUTES: (none) -> a=b.example:1", "MAX_BODY_BYTES: 20000 -> 65536",
+                "TARGET_ROUTES: (none) -> a=b.example:1", "MAX_BODY_BYTES: 20000 -> 65536",
             ])
     }
 
@@ -62,12 +62,9 @@ struct ReloadDifferenceTests {
         #expect(
             GatewaySettings.table.rows.filter { $0.reload == .restart }.map(\.name) == [
                 "BIND_HOST", "WS_PORT", "INBOUND_TLS_MODE", "ATTESTED_KEYS_PATH", "STORE_URL",
-                "STORE_PASSWORD_PATH", "STORE_SECRETS_KEY_PATH", "ALLOW_INSECURE_STORE_TLS", "STORE_CONNECTIONS",
-                "STORE_TIMEOUT_MS", "STORE_BUSY_MS", "ACCESS_TOKEN_ISSUER", "ACCESS_TOKEN_AUDIENCE", "MAX_SPENT_PROOFS",
-                "ADMIN_BIND", "ADMIN_SOCKET_GROUP", "FLEET_BIND", "FLEET_PORT", "FLEET_ADVERTISE", "FLEET_PEER_NAME",
-                "FLEET_MAX_CONNECTIONS", "FLEET_IDLE_SECONDS", "FLEET_QUEUE_BYTES", "TICKET_TTL_SECONDS", "MAX_TICKETS",
-                "CONTROL_SOCKET_PATH",
-                "PUBLIC_ORIGIN", "CHALLENGE_TTL_SECONDS", "MAX_SPENT_CHALLENGES", "MAX_LIMITER_ENTRIES",
+                "STORE_PASSWORD_PATH", "STORE_SECRETS_KEY_PATH", "ALLOW_INSECURE_STORE_TLS", "STORE_TIMEOUT_MS",
+                "MAX_SPENT_PROOFS", "ADMIN_BIND", "FLEET_BIND", "TICKET_TTL_SECONDS", "CONTROL_SOCKET_PATH",
+                "PUBLIC_ORIGIN", "CHALLENGE_TTL_SECONDS", "MAX_LIMITER_ENTRIES",
                 "REACTOR_THREADS", "LOG_LEVEL", "LOG_FORMAT", "AUDIT_LOG_PATH",
             ])
     }

@@ -9,13 +9,13 @@ private struct TrialSection: SettingSection {
     static let title = "Trial"
     static let part: SettingPart? = .appAttest
 
-    let patienceSeconds = Setting<Int>.integer(
+    let patienceSeconds = LiveSetting<Int>.integer(
         "TRIAL_PATIENCE_SECONDS", default: 7, 1...9, "s", "How long the trial waits.",
         details: "First paragraph.\n  left --as it is\nDanger: last one.")
-    let ceiling = Setting<Int?>.limit("TRIAL_CEILING", default: 5, "a second", "The ceiling; `0` is no limit.")
-    let cores = Setting<Int?>.derived(
-        "TRIAL_CORES", from: .cores, 0...64, "threads", "Threads; `0` is one per core.", reload: .restart)
-    let name = Setting<String?>.path("TRIAL_PATH", "a file", "A file of the trial.").required()
+    let ceiling = LiveSetting<Int?>.limit("TRIAL_CEILING", default: 5, "a second", "The ceiling; `0` is no limit.")
+    let cores = StartSetting<Int?>.derived(
+        "TRIAL_CORES", from: .cores, 0...64, "threads", "Threads; `0` is one per core.")
+    let name = LiveSetting<String?>.path("TRIAL_PATH", "a file", "A file of the trial.").required()
 }
 
 /// One definition is enough: everything that is shown about a setting is derived from it.

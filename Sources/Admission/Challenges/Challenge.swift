@@ -163,7 +163,7 @@ package enum ChallengeSpending: Sendable {
     /// Authentic, but issued in the future. This can't happen with a correct clock.
     case notYetIssued
     case alreadySpent
-    /// `MAX_SPENT_CHALLENGES` are remembered already. The challenge remains valid; retry after this many seconds.
+    /// `MAX_SPENT_PROOFS` are remembered already. The challenge remains valid; retry after this many seconds.
     case full(retryAfter: Int)
 
     /// For the audit log.

@@ -10,7 +10,7 @@ import Synchronization
 /// prevents it from trying two assertions with one challenge; the store decides: see ``SpentChallenge/fleetUse``.
 package final class Challenges: Sendable {
     package static let defaultTimeToLive: Duration = .seconds(60)
-    /// `MAX_SPENT_CHALLENGES`.
+    /// `MAX_SPENT_PROOFS`.
     package static let defaultMaximumSpent = 100_000
     /// The upper limit of a challenge's lifetime, whatever is configured.
     package static let longestTimeToLive: Duration = .seconds(3600)

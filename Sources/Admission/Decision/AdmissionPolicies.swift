@@ -195,7 +195,7 @@ struct RatePolicy: AdmissionPolicy {
         switch limits.payForVerification(attempt.request, cost: cost) {
         case .within: return .passed
         case .over(let seconds):
-            return .refused(.rateLimited, "over VERIFICATIONS_PER_SECOND", retryAfter: seconds)
+            return .refused(.rateLimited, "over the limit of verifications per second", retryAfter: seconds)
         }
     }
 

@@ -14,7 +14,7 @@ package protocol AdmissionMethod: Sendable {
     var identityNames: [MethodName] { get }
     /// The header fields and query parameters that the method reads. A request that repeats one of these header fields is refused.
     var fields: CredentialFieldNames { get }
-    /// How much of `VERIFICATIONS_PER_SECOND` one verification takes. 0 if the method verifies nothing.
+    /// How much of an address' verifications per second one verification takes. 0 if the method verifies nothing.
     var cost: Int { get }
     /// Whether its clients have to present a shared secret if one is required.
     var needsSharedSecret: Bool { get }

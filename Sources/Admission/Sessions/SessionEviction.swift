@@ -66,7 +66,7 @@ struct SessionEviction {
 package enum SessionLeaseLimit: Hashable, Sendable {
     /// `MAX_SESSIONS_PER_DEVICE`
     case device
-    /// `MAX_SESSIONS_PER_IP`
+    /// `MAX_SESSIONS_PER_ADDRESS`
     case address
 }
 
@@ -80,7 +80,7 @@ package struct SessionLeaseLimits: Hashable, Sendable {
 
     /// `MAX_SESSIONS_PER_DEVICE`: sessions of one owner with a subject.
     package var perDevice: Int
-    /// `MAX_SESSIONS_PER_IP`: sessions of one ``AddressPrefix``.
+    /// `MAX_SESSIONS_PER_ADDRESS`: sessions of one ``AddressPrefix``.
     package var perAddress: Int
     /// `RESUME_GRACE_MINUTES`
     package var grace: Duration

@@ -9,7 +9,7 @@ import WireText
 package final class TicketOffice: Sendable {
     /// `TICKET_TTL_SECONDS`.
     package static let defaultTimeToLive: Duration = .seconds(30)
-    /// `MAX_TICKETS`.
+    /// Valid first tickets, and, separately, sessions with next tickets.
     package static let defaultMaximum = 10_000
     /// Valid tickets of one identity at one address (IPv6: a /64), or of the operator, so that no client can use up what others need. All
     /// clients without credentials have one identity.
@@ -177,7 +177,7 @@ package final class TicketOffice: Sendable {
 
 package enum TicketIssue: Sendable {
     case issued(IssuedTicket)
-    /// The limit is reached for all tickets (`MAX_TICKETS`), this identity here or everywhere, clients without credentials, or large proofs. Retry after this many seconds.
+    /// The limit is reached for all tickets (``defaultMaximum``), this identity here or everywhere, clients without credentials, or large proofs. Retry after this many seconds.
     case full(retryAfter: Int)
     /// The client was admitted by a ticket, and its ``TicketOffice/longestChain`` has passed.
     case chainEnded

@@ -14,12 +14,12 @@ package struct TokenSettings: Sendable {
     /// `ACCESS_TOKEN_TTL_SECONDS`. Clients ask for a new token a minute before the end, so it is at least two minutes.
     package static let defaultLifetimeSeconds = 300
 
-    /// `iss`: `ACCESS_TOKEN_ISSUER`, otherwise the first of the gateway's own origins.
+    /// `iss`: the first of the gateway's own origins.
     package var issuer: String {
         get { namedIssuer ?? origins.first ?? "" }
         set { namedIssuer = newValue }
     }
-    /// `aud`: `ACCESS_TOKEN_AUDIENCE`, otherwise the issuer.
+    /// `aud`: the issuer.
     package var audience: String {
         get { namedAudience ?? issuer }
         set { namedAudience = newValue }

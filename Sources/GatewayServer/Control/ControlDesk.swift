@@ -103,7 +103,7 @@ final class ControlDesk: Sendable {
         case .full(let wait):
             return .refused(
                 reason: "too many tickets are out: there may be \(TicketOffice.maximumPerHolder) of the operator's at"
-                    + " once, and MAX_TICKETS in all. The next one ends in \(wait) s")
+                    + " once, and \(TicketOffice.defaultMaximum) tickets in all. The next one ends in \(wait) s")
         case .refused(let refusal): return .refused(reason: "no ticket can be given: \(refusal.detail)")
         case .chainEnded: return .refused(reason: "no ticket can be given")
         }

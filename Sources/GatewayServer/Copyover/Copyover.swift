@@ -16,12 +16,12 @@ import Synchronization
 /// all. From then on new connections wait, and clients of sessions that can go are sent away; taken back, they find their sessions here.
 struct Copyover {
     private let gateway: Gateway
-    private let settings: SectionValues<CopyoverSection>
+    private let settings: LiveValues<CopyoverSection>
     private let start = Reactor.monotonicNow
 
     init(_ gateway: Gateway) {
         self.gateway = gateway
-        settings = gateway.inEffect.withLock { $0.copyover }
+        settings = gateway.current.now.live.copyover
     }
 
     private var server: RelayServer { gateway.server }
@@ -157,7 +157,7 @@ struct Copyover {
         }
     }
 
-    /// Waits until `isDone`, for `COPYOVER_SETTLE_MS` at most.
+    /// Waits until `isDone`, for a tenth of `COPYOVER_READY_MS` at most.
     private func settle(_ isDone: () -> Bool) {
         let end = Reactor.monotonicNow + UInt64(settings.settleMilliseconds) * 1_000_000
         while !isDone(), Reactor.monotonicNow < end { usleep(Self.lookMicroseconds) }

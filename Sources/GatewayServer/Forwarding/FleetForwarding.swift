@@ -9,15 +9,19 @@ struct FleetForwarding {
     private let material: TLSMaterial
     private let dialling: TargetTLS
 
-    init(_ listener: GatewayConfiguration.FleetListener) throws(GatewayError) {
+    /// - Parameter files: those that `listener` names, or those of a later reload.
+    init(
+        _ listener: GatewayConfiguration.FleetListener, _ files: GatewayConfiguration.FleetFiles
+    ) throws(GatewayError) {
         self.listener = listener
         // Both are read from the same pair, and a link may be switched meanwhile.
-        let pair = NamedFile.pair(listener.certificatePath, listener.keyPath)
+        let pair = NamedFile.pair(files.certificatePath, files.keyPath)
         tls = TLSSettings(
-            certificatePath: pair.first, privateKeyPath: pair.second, clientCAPath: listener.authorityPath)
-        var target = TargetTLSSettings(mode: .required, caPath: listener.authorityPath)
+            certificatePath: pair.first, privateKeyPath: pair.second, clientCAPath: files.authorityPath)
+        var target = TargetTLSSettings(mode: .required, caPath: files.authorityPath)
         target.mutual = MutualTLS(
-            certificatePath: pair.first, privateKeyPath: pair.second, peerName: listener.peerName)
+            certificatePath: pair.first, privateKeyPath: pair.second,
+            peerName: GatewayConfiguration.FleetListener.peerName)
         do throws(TLSMaterialError) {
             material = try TLSMaterial(tls)
         } catch {
@@ -32,10 +36,7 @@ struct FleetForwarding {
 
     /// For `RelaySettings.forwarding`, once at the start.
     func makeForwarding(_ whereabouts: any SessionWhereabouts) -> SessionForwarding {
-        var limits = ForwardLimits()
-        limits.idleSeconds = listener.idleSeconds
-        limits.queueBytes = listener.queueBytes
-        return SessionForwarding(whereabouts, tls: dialling, limits: limits, maximum: listener.maximumConnections)
+        SessionForwarding(whereabouts, tls: dialling)
     }
 
     /// Listens, after `RelayServer.listen`.
@@ -51,7 +52,8 @@ struct FleetForwarding {
         do throws(ReactorError) {
             let port = try server.listenForGateways(
                 host: listener.host, port: listener.port, edge: settings(edge), material: material,
-                access: GatewayAccess(peerName: listener.peerName), maximum: listener.maximumConnections,
+                access: GatewayAccess(peerName: GatewayConfiguration.FleetListener.peerName),
+                maximum: SessionForwarding.defaultMaximum,
                 inherited: inherited.map(\.descriptor), accepts: sockets.accepts)
             return (listener.advertised, port)
         } catch .bindFailed(let address, let reason) {

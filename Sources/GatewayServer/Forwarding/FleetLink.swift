@@ -20,7 +20,7 @@ final class FleetLink: Sendable {
     ) throws(GatewayError) {
         guard let listener, let store else { return nil }
         self.listener = listener
-        first = try FleetForwarding(listener)
+        first = try FleetForwarding(listener, listener.files)
         sessions = FleetSessions(store.registry, member: store.member, members: standings, logger: logger)
         forwarding = first.makeForwarding(sessions)
     }
@@ -35,9 +35,9 @@ final class FleetLink: Sendable {
     }
 
     /// What a reload would replace, or why it can't.
-    func renewed(_ configuration: GatewayConfiguration) throws(GatewayError) -> FleetForwarding? {
-        guard let new = configuration.fleetListener else { return nil }
-        return try FleetForwarding(listener.withFiles(of: new))
+    func renewed(_ live: LiveConfiguration) throws(GatewayError) -> FleetForwarding? {
+        guard let files = live.fleetFiles else { return nil }
+        return try FleetForwarding(listener, files)
     }
 }
 

@@ -121,7 +121,7 @@ package enum DevelopmentTokenAdministrationError: Error, CustomStringConvertible
         case .noStore(let path): "no development tokens yet: no database at \(EscapedText(NamedFile.absolute(path)))"
         case .name: "a name has 1 to \(DevelopmentToken.maximumNameBytes) visible ASCII characters"
         case .routes:
-            "routes are up to \(DevelopmentToken.maximumRoutes) different names in lower case, as in MUD_ROUTES"
+            "routes are up to \(DevelopmentToken.maximumRoutes) different names in lower case, as in TARGET_ROUTES"
         case .days: "a token is valid for 1 to \(DevelopmentTokenAdministration.maximumDays) days"
         case .devices: "a token is for 1 to \(DevelopmentToken.largestDeviceLimit) devices"
         case .full: "the store has \(DevelopmentTokenLimits.maximumTokens) development tokens, which is the maximum"

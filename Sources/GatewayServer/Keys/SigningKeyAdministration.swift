@@ -10,10 +10,14 @@ import WireText
 package struct SigningKeyAdministration {
     private let store: any SigningKeyStore
     private let rotation: SigningKeyRotation
+    /// Thirty days: a key signs for longer.
+    package static let maximumLead = 2_592_000
 
-    /// - Parameter location: an existing store; it isn't created.
+    /// - Parameters:
+    ///   - location: an existing store; it isn't created.
+    ///   - lead: seconds for which a new key is published before it signs, at most ``maximumLead``; nil: a day.
     package init(
-        _ location: StoreLocation, tokens: SectionValues<TokenSection>
+        _ location: StoreLocation, tokens: SectionValues<TokenSection>, lead: Int? = nil
     ) throws(SigningKeyAdministrationError) {
         do throws(StoreOpeningError) { store = try location.open().signingKeyStore } catch {
             switch error {
@@ -22,7 +26,10 @@ package struct SigningKeyAdministration {
             case .database(let reason): throw .database(reason)
             }
         }
-        rotation = SigningKeyRotation(store, schedule: TokenState.schedule(tokens))
+        rotation = SigningKeyRotation(
+            store,
+            schedule: lead.map { TokenState.schedule(tokens.live, lead: Double($0)) }
+                ?? TokenState.schedule(tokens.live))
     }
 
     /// A line for each key: the published ones in the order in which they sign, then the revoked ones.

@@ -46,7 +46,7 @@ package struct ConfigurationProbe {
     }
 
     private func targets(_ dialer: ProbeDialer) throws(GatewayError) -> [ProbeFinding] {
-        let tls = try GatewayParts.dialer(configuration.target)
+        let tls = try GatewayParts.dialer(configuration.live.target)
         let targets = targets
         let destinations = targets.map { target in
             let context: TargetTLS? =

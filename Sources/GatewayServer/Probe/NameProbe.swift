@@ -41,7 +41,7 @@ struct NameProbe {
         if origin == nil {
             add(settings.inboundTLS.certificatePath.name, configuration.tls?.names.first, isNeeded: false, isOwn: true)
         }
-        add(settings.fleet.advertised.name, configuration.fleetListener?.advertised, isNeeded: true, isOwn: true)
+        add(settings.fleet.binding.name, configuration.fleetListener?.advertised, isNeeded: true, isOwn: true)
         for host in configuration.fleetStore?.url.hosts ?? [] {
             add(settings.keyStore.url.name, host.text, isNeeded: true, isOwn: false)
         }

@@ -55,29 +55,25 @@ extension Gateway {
 
     /// Everything that can fail is done before anything is changed.
     private func apply(_ loaded: LoadedConfiguration) async throws -> ReloadOutcome {
-        let configuration = loaded.configuration
-        let old = inEffect.withLock { $0 }
-        let pinned = StartupPinned(configuration, after: old.pinned)
-        let parts = try GatewayParts(configuration, pinned, state: state, logger: logger)
-        let fleet = try state.link?.renewed(configuration)
+        let live = loaded.configuration.live
+        let old = current.now
+        let pinned = StartupPinned(live, after: old.pinned)
+        let parts = try GatewayParts(live, pinned, state: state, logger: logger)
+        let fleet = try state.link?.renewed(live)
+        let settings = SettingsInEffect(loaded)
+        let difference = ReloadDifference(from: old.settings, to: settings, pinned: pinned.kept)
 
-        state.setLimits(configuration)
+        state.apply(live)
         await server.replace(
             parts.relay, edge: parts.edge, material: parts.material, listening: parts.listening)
         if let link = state.link { fleet?.replace(in: server, link.forwarding, edge: parts.edge) }
-        inspector.certificates.replace(parts)
-        await shutOut(configuration.blockList)
+        current.replace(
+            with: GatewaySnapshot(
+                settings: settings.keeping(difference.needingRestart, of: old.settings), pinned: pinned, live: live,
+                parts: parts))
+        await shutOut(live.blockList)
         await shutOut(by: parts.material)
-
-        let new = SettingsInEffect(loaded)
-        let difference = ReloadDifference(from: old.settings, to: new, pinned: pinned.kept)
-        inEffect.withLock { inEffect in
-            inEffect = InEffect(
-                settings: new.keeping(difference.needingRestart, of: old.settings), pinned: pinned,
-                process: configuration.process, copyover: configuration.copyover, tokens: configuration.tokens,
-                issuing: parts.relay.tokens?.settings)
-        }
-        noteIssuer(old.issuing, parts.relay.tokens?.settings)
+        noteIssuer(old.parts.relay.tokens?.settings, parts.relay.tokens?.settings)
         for warning in loaded.warningsNow { logger.warning("\(warning)") }
         return .applied(difference)
     }
@@ -232,22 +228,22 @@ struct StartupPinned: Sendable {
     /// The parts that the last reload would have switched.
     let kept: Set<SettingPart>
 
-    init(_ configuration: GatewayConfiguration) {
-        tls = configuration.tls
-        clientCertificates = configuration.clientCertificates
-        internalTLS = configuration.internalTLS
-        appAttest = configuration.appAttest
+    init(_ live: LiveConfiguration) {
+        tls = live.tls
+        clientCertificates = live.clientCertificates
+        internalTLS = live.internalTLS
+        appAttest = live.appAttest
         kept = []
     }
 
-    init(_ configuration: GatewayConfiguration, after old: StartupPinned) {
-        let keepsTLS = (configuration.tls == nil) != (old.tls == nil)
-        let keepsInternalTLS = (configuration.internalTLS == nil) != (old.internalTLS == nil)
-        let keepsAppAttest = (configuration.appAttest == nil) != (old.appAttest == nil)
-        tls = keepsTLS ? old.tls : configuration.tls
-        clientCertificates = keepsTLS ? old.clientCertificates : configuration.clientCertificates
-        internalTLS = keepsInternalTLS ? old.internalTLS : configuration.internalTLS
-        appAttest = keepsAppAttest ? old.appAttest : configuration.appAttest
+    init(_ live: LiveConfiguration, after old: StartupPinned) {
+        let keepsTLS = (live.tls == nil) != (old.tls == nil)
+        let keepsInternalTLS = (live.internalTLS == nil) != (old.internalTLS == nil)
+        let keepsAppAttest = (live.appAttest == nil) != (old.appAttest == nil)
+        tls = keepsTLS ? old.tls : live.tls
+        clientCertificates = keepsTLS ? old.clientCertificates : live.clientCertificates
+        internalTLS = keepsInternalTLS ? old.internalTLS : live.internalTLS
+        appAttest = keepsAppAttest ? old.appAttest : live.appAttest
         let parts: [(SettingPart, Bool)] = [
             (.clientTLS, keepsTLS), (.internalTLS, keepsInternalTLS), (.appAttest, keepsAppAttest),
         ]

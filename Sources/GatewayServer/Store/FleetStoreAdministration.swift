@@ -129,7 +129,7 @@ extension FleetStoreConfiguration {
     /// With the announcements of changes.
     var driverOptions: DriverOptions {
         var options = DriverOptions(parameters: connectionParameters)
-        options.connections = connections
+        options.connections = Self.connections
         options.statementMilliseconds = timeoutMilliseconds
         options.channel = PostgreSQLKeyRegistry.channel
         return options

@@ -138,7 +138,7 @@ package enum RecordLimits {
     package static let secretNameBytes = 64
     /// Also of one that is encrypted.
     package static let secretBytes = 1_024
-    /// Tickets of a store: ``KeptTicket/perSession`` of so many sessions as `MAX_TICKETS` can be.
+    /// Tickets of a store: ``KeptTicket/perSession`` of so many sessions as an earlier program could be set to.
     package static let ticketRows = 2_000_000
     /// Rows of signing keys, those of revoked ones included, and of secrets, each.
     package static let secretRows = 1_000

@@ -21,7 +21,7 @@ package struct EdgeLimits: Sendable {
     package var keepAliveSeconds = 75
     /// From the upgrade request to its decision.
     package var upgradeMilliseconds = 10_000
-    /// All header fields of a request together (`MAX_HEADER_BYTES`).
+    /// All header fields of a request together.
     package var maximumHeaderBytes = 16_384
     package var maximumBodyBytes = 65_536
     package var maximumMessageBytes = 65_536

@@ -4,7 +4,7 @@ package import ForwardingWire
 /// Who may pass clients' upgrades on to this gateway: a peer whose certificate verifies against the fleet's own authority, and has the name that only
 /// gateways' certificates have.
 package struct GatewayAccess: Sendable {
-    /// `FLEET_PEER_NAME`
+    /// In the certificates of all gateways of the fleet.
     package var peerName: String
 
     package init(peerName: String) { self.peerName = peerName }

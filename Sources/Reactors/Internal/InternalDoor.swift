@@ -5,7 +5,7 @@ import WireText
 package enum InternalRefusal: Sendable, Equatable, CaseIterable {
     /// `InternalServer.maximumConnections`
     case total
-    /// `ADMIN_MAX_CONNECTIONS_PER_ADDRESS`
+    /// `FixedLimits.internalConnectionsPerAddress`
     case perAddress
     /// `InternalDoor.handshakesPerSecondPerAddress`, or `handshakesPerSecond`
     case handshakeRate

@@ -119,7 +119,7 @@ package struct PublicKeyPin: Hashable, Sendable, CustomStringConvertible {
 
     package var base64: String { Base64.encode(sha256) }
 
-    /// In the form of `MUD_TLS_PIN`, so that a key from a log line can be pinned.
+    /// In the form of `TARGET_TLS_PIN`, so that a key from a log line can be pinned.
     package var description: String { base64 }
 
     static let digestBytes = 32

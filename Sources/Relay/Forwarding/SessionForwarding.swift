@@ -6,17 +6,17 @@ import Synchronization
 package final class SessionForwarding: Sendable {
     /// Questions to the directory of sessions at the same time. A client that knows no session can cause one with each upgrade.
     package static let maximumQuestions = 256
-    /// `FLEET_MAX_CONNECTIONS`
+    /// Upgrades that are passed on, and, separately, those that other gateways pass on to this one.
     package static let defaultMaximum = 10_000
 
     private let whereabouts: any SessionWhereabouts
-    private let limits: ForwardLimits
     private let maximum: Int
     private let state: Mutex<State>
 
     private struct State {
         /// What this gateway shows and demands; a reload replaces it.
         var tls: TargetTLS
+        var limits: ForwardLimits
         var questions = 0
         /// Upgrades that were passed on, and the WebSockets behind them.
         var current = 0
@@ -30,13 +30,15 @@ package final class SessionForwarding: Sendable {
         maximum: Int = SessionForwarding.defaultMaximum
     ) {
         self.whereabouts = whereabouts
-        self.limits = limits
         self.maximum = maximum
-        state = Mutex(State(tls: tls))
+        state = Mutex(State(tls: tls, limits: limits))
     }
 
     /// For later connections.
     package func replace(_ tls: TargetTLS) { state.withLock { $0.tls = tls } }
+
+    /// For later connections.
+    package func setLimits(_ limits: ForwardLimits) { state.withLock { $0.limits = limits } }
 
     /// Upgrades that are passed on now.
     package var current: Int { state.withLock { $0.current } }
@@ -69,6 +71,7 @@ package final class SessionForwarding: Sendable {
     func leave() { state.withLock { $0.current -= 1 } }
 
     func destination(_ peer: FleetPeer) -> ForwardDestination {
-        ForwardDestination(host: peer.host, port: peer.port, tls: state.withLock { $0.tls }, limits: limits)
+        let (tls, limits) = state.withLock { ($0.tls, $0.limits) }
+        return ForwardDestination(host: peer.host, port: peer.port, tls: tls, limits: limits)
     }
 }

@@ -20,7 +20,7 @@ package enum Whereabouts: Sendable, Hashable {
 package struct FleetPeer: Sendable, Hashable {
     /// Of its row among the fleet's gateways.
     package let id: String
-    /// `FLEET_ADVERTISE`: its certificate has this name or address.
+    /// What its `FLEET_BIND` advertises: its certificate has this name or address.
     package let host: String
     package let port: UInt16
 

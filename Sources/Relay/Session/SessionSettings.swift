@@ -48,19 +48,21 @@ package struct DialectSettings: Sendable {
     package var wait = DialectChooser.defaultWait
     /// `MAX_MESSAGE_BYTES`
     package var maximumMessageBytes = Translation.defaultMaximumMessageBytes
-    /// `CONNECT_WAIT_SECONDS`: a client that names its target must do so within this time; otherwise it is closed with 1008.
+    /// Twice `PING_INTERVAL_SECONDS`: a client that names its target must do so within this time; otherwise it is closed with 1008.
     package var connectWait: UInt64 = 60_000_000_000
     /// `OUTPUT_BUFFER_BYTES`; 0: no session can be resumed (`RESUME_GRACE_MINUTES` is 0).
     package var outputBufferBytes = Translation.defaultOutputBufferBytes
     /// `SESSION_EVENTS_GMCP`
     package var tellsTargetOfClient = false
-    /// `DRAIN_RECONNECT_MS`; clients are told a random time between this and twice this.
-    package var reconnectMilliseconds = 5_000
-    /// `COPYOVER_RECONNECT_MS`; the same, for clients that another process goes on with.
-    package var copyoverReconnectMilliseconds = 250
-    /// `MUD_KEEPALIVE_SECONDS`; nil: never.
+    /// Clients that a shutdown closes are told a random time between this and twice this, after which they may come back.
+    package static let reconnectMilliseconds = 5_000
+    package var reconnectMilliseconds = reconnectMilliseconds
+    /// The same, for clients that another process goes on with.
+    package static let copyoverReconnectMilliseconds = 250
+    package var copyoverReconnectMilliseconds = copyoverReconnectMilliseconds
+    /// `TARGET_KEEPALIVE_SECONDS`; nil: never.
     package var keepAlive: UInt64?
-    /// `TN_ENCODING`, `MXP_MODE` and the limits of telnet; each session adds its client's values.
+    /// `TARGET_ENCODING`, `MXP_MODE` and the limits of telnet; each session adds its client's values.
     package var telnet = TelnetClientSettings()
 
     package init() {}
@@ -74,7 +76,7 @@ package struct TrafficSettings: Sendable {
     package var clientBytesPerSecond = 262_144
     /// `TARGET_BYTES_PER_SECOND`
     package var targetBytesPerSecond = 4_194_304
-    /// `MESSAGES_PER_SECOND_PER_IP`: one for all reactors.
+    /// `MESSAGES_PER_SECOND_PER_ADDRESS`: one for all reactors.
     package var perAddress: AddressPaces?
 
     package init() {}

@@ -7,14 +7,14 @@ import WireText
 
 /// Connects to targets, with the options that each route overrides. One per gateway.
 package struct TargetDialer: Sendable {
-    /// `MUD_TLS_MODE`, for targets without a mode of their own.
+    /// `TARGET_TLS_MODE`, for targets without a mode of their own.
     package var tlsMode: TargetTLSMode
     /// Their `SSL_CTX`, by mode; nil where no target uses it.
     package var preferredTLS: TargetTLS?
     package var requiredTLS: TargetTLS?
     /// `PROXY_PROTOCOL`
     package var proxyHeader: TargetProxyHeader
-    /// `MUD_DIAL_TIMEOUT_MS`
+    /// `TARGET_DIAL_TIMEOUT_MS`
     package var timeoutMilliseconds: Int
 
     package init(

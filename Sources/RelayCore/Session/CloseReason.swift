@@ -7,7 +7,7 @@ package enum CloseReason: Hashable, Sendable, CaseIterable {
     /// The gateway of the fleet that had the session is dead or can't be reached: the client may come back at once, and is told then what has become of it.
     case gatewayLost
     case targetUnreachable
-    /// It didn't answer within `MUD_DIAL_TIMEOUT_MS`.
+    /// It didn't answer within `TARGET_DIAL_TIMEOUT_MS`.
     case targetTimedOut
     /// It was reached, and TLS with it failed.
     case targetNotSecured
@@ -88,7 +88,7 @@ package enum EndReason: String, Hashable, Sendable, CaseIterable {
     case clientDisconnected = "client_disconnected"
     /// Its connection ended without a Close frame.
     case clientLost = "client_lost"
-    /// It sent nothing at all for `PEER_SILENCE_SECONDS`.
+    /// It sent nothing at all for three times `PING_INTERVAL_SECONDS`.
     case clientSilent = "client_silent"
     /// It violated RFC 6455.
     case clientProtocolError = "client_protocol_error"

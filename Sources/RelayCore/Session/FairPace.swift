@@ -1,4 +1,4 @@
-/// A budget of messages per second that several sources share (`MESSAGES_PER_SECOND_PER_IP`: the sessions of one address).
+/// A budget of messages per second that several sources share (`MESSAGES_PER_SECOND_PER_ADDRESS`: the sessions of one address).
 ///
 /// Nothing is refused: input that has arrived counts, and a source that has sent too much isn't read for a while. While the budget lasts, every
 /// source may use it. When it is overdrawn, only sources that have sent more than their share wait. A share is the budget divided by the number of

@@ -27,17 +27,19 @@ package struct SessionActions: OptionSet, Sendable {
 
 /// The limits of one session, in bytes and nanoseconds.
 package struct SessionLimits: Sendable {
-    /// Bytes toward the client above which the target is no longer read (`CLIENT_BUFFER_BYTES`).
-    package var clientBufferBytes = 65_536
-    /// Bytes toward the target above which the client is no longer read (`TARGET_BUFFER_BYTES`).
-    package var targetBufferBytes = 65_536
+    /// Bytes toward the client above which the target is no longer read.
+    package static let clientBufferBytes = 65_536
+    package var clientBufferBytes = clientBufferBytes
+    /// Bytes toward the target above which the client is no longer read.
+    package static let targetBufferBytes = 65_536
+    package var targetBufferBytes = targetBufferBytes
     /// Between pings to the client (`PING_INTERVAL_SECONDS`).
     package var pingInterval: UInt64 = 30_000_000_000
-    /// A client that has sent nothing at all for this time is dropped (`PEER_SILENCE_SECONDS`).
+    /// A client that has sent nothing at all for this time is dropped (three times `PING_INTERVAL_SECONDS`).
     package var peerSilence: UInt64 = 90_000_000_000
     /// The time limit for writing the bytes queued at a close (`CLOSE_FLUSH_MS`).
     package var closeFlush: UInt64 = 5_000_000_000
-    /// A client that has paused its target for this time is detached, if it can resume (`SLOW_CLIENT_SECONDS`).
+    /// A client that has paused its target for this time is detached, if it can resume (`PING_INTERVAL_SECONDS`).
     package var slowClient: UInt64 = 30_000_000_000
     /// How long a detached session waits for its client (`RESUME_GRACE_MINUTES`).
     package var resumeGrace: UInt64 = 2_700_000_000_000

@@ -2,7 +2,7 @@ import WireText
 
 /// A named target of the operator's. Clients need to know only its name.
 ///
-/// `MUD_ROUTES` lists them as `name=host:port[,option…]`, separated by semicolons, blanks or line ends:
+/// `TARGET_ROUTES` lists them as `name=host:port[,option…]`, separated by semicolons, blanks or line ends:
 /// ```
 /// live=mud.example.org:4000,tls=required,proxy=v2
 /// staging=10.0.0.5:4000,encoding=latin1,mxp=strip,admit=cert+ticket

@@ -61,7 +61,7 @@ package struct RouteOptions: Codable, Hashable, Sendable {
         case "mxp": list(MXPMode.allCases.map(\.rawValue))
         case "mccp": list(MCCPMode.allCases.map(\.rawValue))
         case "compression": list(ClientCompression.allCases.map(\.rawValue))
-        default: "see TN_ENCODING for its values"
+        default: "see TARGET_ENCODING for its values"
         }
     }
 
@@ -101,7 +101,7 @@ package struct RouteAdmission: Codable, Hashable, Sendable {
     package func allows(_ method: String) -> Bool { methods?.contains(method) ?? true }
 }
 
-/// TLS to the target; the values of `MUD_TLS_MODE`.
+/// TLS to the target; the values of `TARGET_TLS_MODE`.
 package enum TargetTLSMode: String, Codable, Hashable, Sendable, CaseIterable {
     case plain
     /// TLS, or plain text if the target doesn't support TLS.

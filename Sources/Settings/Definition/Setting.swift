@@ -1,8 +1,9 @@
 /// The definition of one setting: everything that parsing, `check-config`, the example file, the documentation and the reload need.
 ///
-/// A setting is defined once, as a property of a ``SettingSection``. To add one, add the property; its value is then
-/// `configuration.<section>.<property>`.
-package struct Setting<Value: Sendable & Equatable>: Sendable {
+/// A setting is defined once, as a property of a ``SettingSection``. To add one, add the property. Its type says when a change takes
+/// effect, and with it where the value can be read: a ``LiveSetting`` in `configuration.live.<section>.<property>`, which each reload makes
+/// anew, and a ``StartSetting`` in `configuration.atStart.<section>.<property>`, which a process has once.
+package struct Setting<Value: Sendable & Equatable, Change: SettingChange>: Sendable {
     package var row: SettingRow
     package let defaultValue: Value
     let parse: @Sendable (String) throws(SettingProblem) -> Value
@@ -14,6 +15,8 @@ package struct Setting<Value: Sendable & Equatable>: Sendable {
 package struct SettingRow: Sendable, Equatable {
     /// The name of the environment variable.
     package let name: String
+    /// Other names of it that are accepted, such as those of mud-web-proxy.
+    package var spellings: [String] = []
     /// The default as it is written in an environment file; empty if there is none.
     package let defaultText: String
     /// Unit and range, or the allowed values.
@@ -22,6 +25,7 @@ package struct SettingRow: Sendable, Equatable {
     package let meaning: String
     /// Further paragraphs for the example file, one a line. A line that begins with a space is copied as it is.
     package let details: String
+    /// Follows from the type of the setting.
     package let reload: SettingReload
     /// What a value of 0 means on this machine; nil if 0 has no such meaning.
     package var derived: MachineFigure?
@@ -38,6 +42,22 @@ package enum SettingReload: String, Sendable {
     /// With the next start. A reload keeps the old value and reports the difference.
     case restart
 }
+
+/// ``SettingReload`` as a type, so that a value can't be read where a change of it would have no effect.
+package protocol SettingChange {
+    static var reload: SettingReload { get }
+}
+
+package enum LiveChange: SettingChange {
+    package static let reload = SettingReload.live
+}
+
+package enum StartChange: SettingChange {
+    package static let reload = SettingReload.restart
+}
+
+package typealias LiveSetting<Value: Sendable & Equatable> = Setting<Value, LiveChange>
+package typealias StartSetting<Value: Sendable & Equatable> = Setting<Value, StartChange>
 
 /// A setting whose value type is not known here.
 package protocol AnySetting: Sendable {

@@ -33,16 +33,23 @@ package struct SettingTable: Sendable {
 
     package let sections: [Section]
     package let names: Set<String>
+    /// The settings' names, by their other spellings.
+    package let spellings: [String: String]
 
     package init(_ sections: [any SettingSection]) {
         self.sections = sections.map { Section($0) }
-        names = Set(self.sections.flatMap(\.settings).map(\.row.name))
+        let rows = self.sections.flatMap(\.settings).map(\.row)
+        names = Set(rows.map(\.name))
+        spellings = Dictionary(uniqueKeysWithValues: rows.flatMap { row in row.spellings.map { ($0, row.name) } })
     }
 
     /// - Parameter group: a structure whose stored properties are sections.
     init(reflecting group: some Sendable) {
         self.init(Mirror(reflecting: group).children.compactMap { $0.value as? any SettingSection })
     }
+
+    /// Whether a setting has this name, or is accepted under it.
+    func accepts(_ name: String) -> Bool { names.contains(name) || spellings[name] != nil }
 
     package var rows: [SettingRow] { sections.flatMap(\.settings).map(\.row) }
 }

@@ -10,12 +10,12 @@ package struct ConfiguredMethod: Sendable {
     /// Whether these settings allow this method to admit clients.
     package let isOn: @Sendable (AdmissionConfiguration) -> Bool
     /// Makes the method, even if it isn't configured: then it refuses or ignores its credential.
-    package let make: @Sendable (GatewayConfiguration, MethodParts) -> any AdmissionMethod
+    package let make: @Sendable (LiveConfiguration, MethodParts) -> any AdmissionMethod
 
     package init(
         _ names: MethodName..., blockListKind: BlockListKind? = nil,
         isOn: @escaping @Sendable (AdmissionConfiguration) -> Bool,
-        make: @escaping @Sendable (GatewayConfiguration, MethodParts) -> any AdmissionMethod
+        make: @escaping @Sendable (LiveConfiguration, MethodParts) -> any AdmissionMethod
     ) {
         self.names = names
         self.blockListKind = blockListKind
@@ -32,7 +32,7 @@ package struct AdmissionConfiguration: Sendable {
     package let tickets: SectionValues<TicketSection>
 }
 
-extension SectionValues where Section == GateSection {
+extension ValuesOfSection where Section == GateSection, Access: ReadsLiveSettings {
     /// `REQUIRE_APP_AUTH` with its date. Without a date, which stops the start, nothing is only reported.
     package var appAuthDemand: AppAuthDemand {
         switch self.appAuth {

@@ -12,7 +12,7 @@ extension ConfigurationLoader {
     static let revocationListWarningDays = 7
 
     /// A setting, and the path that is its value.
-    typealias FileSetting = (setting: Setting<String?>, path: String)
+    typealias FileSetting = (setting: LiveSetting<String?>, path: String)
 
     /// - Returns: the names of the server's certificate; none after an error.
     @discardableResult
@@ -62,7 +62,7 @@ extension ConfigurationLoader {
     }
 
     /// Version 1 certificates have no extensions that could state this; they pass.
-    private mutating func warnIfNoAuthority(_ setting: Setting<String?>, _ certificate: Certificate) {
+    private mutating func warnIfNoAuthority(_ setting: LiveSetting<String?>, _ certificate: Certificate) {
         guard certificate.version == .v3 else { return }
         if case .isCertificateAuthority = (try? certificate.extensions.basicConstraints) ?? .notCertificateAuthority {
             return
@@ -90,7 +90,7 @@ extension ConfigurationLoader {
     // MARK: Reading PEM
 
     /// All certificates of a file; empty after an error.
-    mutating func certificates(_ setting: Setting<String?>, _ path: String) -> [Certificate] {
+    mutating func certificates(_ setting: LiveSetting<String?>, _ path: String) -> [Certificate] {
         do {
             return try documents(setting, path, named: ["CERTIFICATE"]).map { try Certificate(pemDocument: $0) }
         } catch {
@@ -113,7 +113,7 @@ extension ConfigurationLoader {
     }
 
     /// PEM documents of certain kinds, in the file's order; empty after an error, which says why.
-    mutating func documents(_ setting: Setting<String?>, _ path: String, named kinds: [String]) -> [PEMDocument] {
+    mutating func documents(_ setting: LiveSetting<String?>, _ path: String, named kinds: [String]) -> [PEMDocument] {
         guard let text = text(of: setting, path) else { return [] }
         let all = try? PEMDocument.parseMultiple(pemString: text)
         let wanted = (all ?? []).filter { kinds.contains($0.discriminator) }
@@ -139,7 +139,7 @@ extension ConfigurationLoader {
 
     // MARK: Expiry
 
-    private mutating func warnOfExpiry(_ setting: Setting<String?>, _ certificate: Certificate) {
+    private mutating func warnOfExpiry(_ setting: LiveSetting<String?>, _ certificate: Certificate) {
         let name = "the certificate of \(certificate.subject)"
         if now < certificate.notValidBefore {
             warn(setting, "\(name) isn't valid yet; it will be at \(Self.shown(certificate.notValidBefore)).")
@@ -151,7 +151,7 @@ extension ConfigurationLoader {
     }
 
     mutating func warnOfExpiry(
-        _ setting: Setting<String?>, _ name: String, at end: Date, days: Int, _ consequence: String
+        _ setting: LiveSetting<String?>, _ name: String, at end: Date, days: Int, _ consequence: String
     ) {
         if end < now {
             warn(setting, "\(name) expired at \(Self.shown(end)). \(consequence)")

@@ -10,22 +10,18 @@ extension GatewayConfiguration {
         package let port: UInt16
         /// In this gateway's certificate.
         package let advertised: String
+        /// At the start; a reload reads them again.
+        package let files: FleetFiles
+
+        /// The name that the certificates of all gateways have, and no other certificate of that authority.
+        package static let peerName = "gateway.portcullis.internal"
+    }
+
+    package struct FleetFiles: Sendable, Equatable {
         /// PEM, as in ``TLS``.
         package let certificatePath: String
         package let keyPath: String
         package let authorityPath: String
-        package let peerName: String
-        package let maximumConnections: Int
-        package let idleSeconds: Int
-        package let queueBytes: Int
-
-        /// With the files of another one: everything else changes with a restart only.
-        package func withFiles(of other: Self) -> Self {
-            Self(
-                host: host, port: port, advertised: advertised, certificatePath: other.certificatePath,
-                keyPath: other.keyPath, authorityPath: other.authorityPath, peerName: peerName,
-                maximumConnections: maximumConnections, idleSeconds: idleSeconds, queueBytes: queueBytes)
-        }
     }
 }
 
@@ -33,46 +29,43 @@ extension GatewayConfiguration {
 extension ConfigurationLoader {
     /// Nil without FLEET_BIND, and after an error.
     mutating func fleetListener(hasStore: Bool) -> GatewayConfiguration.FleetListener? {
-        let (section, values) = (settings.fleet, read(\.fleet))
-        guard let host = values.host else {
+        let section = settings.fleet
+        guard let binding = read(section.binding) else {
             for setting in section.files where isSet(setting) { warn(setting, "has no effect without FLEET_BIND.") }
-            if isSet(section.advertised) { warn(section.advertised, "has no effect without FLEET_BIND.") }
             return nil
         }
         if !hasStore, !isSet(settings.keyStore.url) {
             refuse(
-                section.host, "is set without STORE_URL",
+                section.binding, "is set without STORE_URL",
                 "A fleet shares a database; a single gateway doesn't need the listener.",
-                involving: [section.host, settings.keyStore.url])
+                involving: [section.binding, settings.keyStore.url])
         }
-        checkFleetPort(values.port)
-        checkFleetIdle(values.idleSeconds)
+        checkFleetPort(Int(binding.port))
         let files = section.files.map { ($0, read($0)) }
         for (setting, path) in files where path == nil {
             refuse(
                 setting, "isn't set, and FLEET_BIND is", "Gateways show certificates to each other: name the PEM file.",
-                involving: [setting, section.host])
+                involving: [setting, section.binding])
         }
-        let advertised = fleetAddress(host, values.advertised)
+        let advertised = fleetAddress(binding)
         guard let certificate = files[0].1, let key = files[1].1, let authority = files[2].1, let advertised else {
             return nil
         }
         checkServerCertificate((section.certificatePath, certificate), (section.keyPath, key))
-        checkFleetNames(certificate, [advertised.text, values.peerName])
+        checkFleetNames(certificate, [advertised.text, GatewayConfiguration.FleetListener.peerName])
         checkFleetAuthority(authority)
         return GatewayConfiguration.FleetListener(
-            host: host.text, port: UInt16(values.port), advertised: advertised.text, certificatePath: certificate,
-            keyPath: key, authorityPath: authority, peerName: values.peerName,
-            maximumConnections: values.maximumConnections, idleSeconds: values.idleSeconds,
-            queueBytes: values.queueBytes)
+            host: binding.host.text, port: binding.port, advertised: advertised.text,
+            files: GatewayConfiguration.FleetFiles(
+                certificatePath: certificate, keyPath: key, authorityPath: authority))
     }
 
-    private mutating func fleetAddress(_ host: NetworkHost, _ advertised: NetworkHost?) -> NetworkHost? {
-        guard advertised == nil, host.isWildcard else { return advertised ?? host }
+    private mutating func fleetAddress(_ binding: FleetBinding) -> NetworkHost? {
+        guard binding.advertised == nil, binding.host.isWildcard else { return binding.advertised ?? binding.host }
         refuse(
-            settings.fleet.advertised, "isn't set, and FLEET_BIND is every address",
+            settings.fleet.binding, "is every address, and has no `advertise=`",
             "Write the name or the address under which the other gateways reach this machine.",
-            involving: [settings.fleet.advertised, settings.fleet.host])
+            involving: [settings.fleet.binding])
         return nil
     }
 
@@ -82,25 +75,17 @@ extension ConfigurationLoader {
         guard port != 0 else { return }
         if port == read(settings.listener.port) {
             refuse(
-                fleet.port, "is the port of WS_PORT, which clients reach", "Choose another port.",
-                involving: [fleet.port, settings.listener.port])
+                fleet.binding, "has the port of WS_PORT, which clients reach", "Choose another port.",
+                involving: [fleet.binding, settings.listener.port])
         }
-        switch read(settings.internalListener.address) {
+        switch internalAddress {
         case .loopback(_, let other)?, .network(_, let other)?:
             guard port == Int(other) else { return }
             refuse(
-                fleet.port, "is the port of ADMIN_BIND", "Choose another port.",
-                involving: [fleet.port, settings.internalListener.address])
+                fleet.binding, "has the port of ADMIN_BIND", "Choose another port.",
+                involving: [fleet.binding, settings.internalListener.binding])
         default: break
         }
-    }
-
-    private mutating func checkFleetIdle(_ seconds: Int) {
-        guard seconds <= read(settings.session.pingIntervalSeconds) else { return }
-        refuse(
-            settings.fleet.idleSeconds, "isn't longer than PING_INTERVAL_SECONDS",
-            "A quiet client's gateway could be taken for lost before it is heard; three times as long is usual.",
-            involving: [settings.fleet.idleSeconds, settings.session.pingIntervalSeconds])
     }
 
     /// The others check the same at each connection.
@@ -121,7 +106,8 @@ extension ConfigurationLoader {
         for name in names where !isShown(name) {
             fail(
                 setting, "names a certificate without the name \(name)",
-                "It needs FLEET_ADVERTISE and FLEET_PEER_NAME as its subjectAltName.")
+                "It needs what FLEET_BIND advertises and \(GatewayConfiguration.FleetListener.peerName) as its subjectAltName."
+            )
             return
         }
     }
@@ -145,5 +131,5 @@ extension ConfigurationLoader {
 
 extension FleetSection {
     /// All of them or none.
-    var files: [Setting<String?>] { [certificatePath, keyPath, authorityPath] }
+    var files: [LiveSetting<String?>] { [certificatePath, keyPath, authorityPath] }
 }

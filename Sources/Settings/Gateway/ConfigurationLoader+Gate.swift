@@ -49,7 +49,7 @@ extension ConfigurationLoader {
 
     /// The content of a file; nil after an error, which names the line.
     private mutating func list<List>(
-        _ setting: Setting<String?>, _ path: String, maximumBytes: Int,
+        _ setting: LiveSetting<String?>, _ path: String, maximumBytes: Int,
         _ parse: (String) throws(OperatorListError) -> List
     ) -> List? {
         guard let text = text(of: setting, path, maximumBytes: maximumBytes) else { return nil }

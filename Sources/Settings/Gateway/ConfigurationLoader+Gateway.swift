@@ -30,8 +30,6 @@ extension ConfigurationLoader {
                 gate: read(\.gate), appAttest: attestation, clientCertificates: clientCertificates, tickets: tickets))
         checkMethods(methods, isOpen: isOpen, needsSecret: secrets != nil)
         if target != nil { checkRoutes(read(settings.target.routes), methods) }
-        checkTokens()
-        checkCompression()
         checkSessions()
         checkProcess()
         checkLogs()
@@ -66,37 +64,9 @@ extension ConfigurationLoader {
         fail(settings.keyStore.path, obstacle.problem, obstacle.remedy)
     }
 
-    private mutating func checkTokens() {
-        let tokens = read(\.tokens)
-        guard tokens.signingDays > 0, tokens.signingDays * Self.secondsPerDay <= tokens.publishSeconds else { return }
-        let settings = settings.tokens
-        refuse(
-            settings.publishSeconds, "isn't shorter than SIGNING_KEY_DAYS",
-            "A key has to sign for longer than the next one is published before it.",
-            involving: [settings.publishSeconds, settings.signingDays])
-    }
-
-    private static let secondsPerDay = 86_400
-
-    private mutating func checkCompression() {
-        let compression = read(\.compression)
-        guard compression.totalBytes < compression.sessionBytes else { return }
-        let settings = settings.compression
-        refuse(
-            settings.totalBytes, "is less than WS_COMPRESSION_SESSION_BYTES",
-            "It must be large enough for one session: raise it, or lower the other setting.",
-            involving: [settings.totalBytes, settings.sessionBytes])
-    }
-
     private mutating func checkSessions() {
         let (session, connections) = (read(\.session), read(\.connections))
         let settings = settings.session
-        if session.peerSilenceSeconds <= session.pingIntervalSeconds {
-            refuse(
-                settings.peerSilenceSeconds, "isn't longer than PING_INTERVAL_SECONDS",
-                "A quiet client could be dropped before it is pinged; three times as long is usual.",
-                involving: [settings.pingIntervalSeconds, settings.peerSilenceSeconds])
-        }
         if let sessions = session.maximumSessions, let total = connections.maximum, sessions > total {
             warn(settings.maximumSessions, "is above MAX_CONNECTIONS, which is reached first.")
         }

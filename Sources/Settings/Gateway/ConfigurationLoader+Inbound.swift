@@ -17,11 +17,10 @@ extension ConfigurationLoader {
         guard let certificate = tls.certificatePath, let key = tls.keyPath else { return nil }
         let names = checkServerCertificate((settings.certificatePath, certificate), (settings.keyPath, key))
         return GatewayConfiguration.TLS(
-            certificatePath: certificate, keyPath: key, handshakeTimeoutMilliseconds: tls.handshakeTimeoutMilliseconds,
-            names: names)
+            certificatePath: certificate, keyPath: key, names: names)
     }
 
-    private mutating func requireForTLS(_ setting: Setting<String?>, _ path: String?) {
+    private mutating func requireForTLS(_ setting: LiveSetting<String?>, _ path: String?) {
         guard path == nil else { return }
         refuse(
             setting, "isn't set, and INBOUND_TLS_MODE is required",
@@ -79,7 +78,7 @@ extension ConfigurationLoader {
             warn(settings.developmentTokens.isAllowed, "has no effect while App Attest is off.")
         }
         // The listener may be for metrics alone.
-        if isSet(settings.internalListener.admits), read(settings.internalListener.address) != nil {
+        if isSet(settings.internalListener.admits), internalAddress != nil {
             warn(settings.internalListener.admits, "has no effect while App Attest is off: /authz is answered 404.")
         }
     }
@@ -111,18 +110,18 @@ extension ConfigurationLoader {
     /// Two listeners on one port would share its clients.
     mutating func checkInternalListener() {
         let (internalListener, listener) = (settings.internalListener, settings.listener)
-        switch read(internalListener.address) {
+        switch internalAddress {
         case nil:
             guard isSet(internalListener.admits) else { return }
             warn(internalListener.admits, "has no effect without ADMIN_BIND.")
         case .unix(let path)?:
             guard let obstacle = NamedFile.obstacle(toListeningOn: path) else { return }
-            fail(internalListener.address, obstacle.problem, obstacle.remedy)
+            fail(internalListener.binding, obstacle.problem, obstacle.remedy)
         case .loopback(_, let port)?, .network(_, let port)?:
             guard port != 0, Int(port) == read(listener.port) else { return }
             refuse(
-                internalListener.address, "has the port of WS_PORT, which clients reach", "Choose another port.",
-                involving: [internalListener.address, listener.port])
+                internalListener.binding, "has the port of WS_PORT, which clients reach", "Choose another port.",
+                involving: [internalListener.binding, listener.port])
         }
     }
 }

@@ -3,13 +3,18 @@ import Reactors
 
 /// Who may use the internal listener.
 extension ConfigurationLoader {
+    /// Nil without ADMIN_BIND.
+    var internalAddress: InternalAddress? {
+        mutating get { read(settings.internalListener.binding)?.address }
+    }
+
     /// Bytes; room for the longest token and a line end.
     private static let maximumTokenFileBytes = 1_024
 
     mutating func internalToken() -> InternalToken? {
         let section = settings.internalListener
         let path = read(section.tokenPath)
-        guard read(section.address) != nil else {
+        guard internalAddress != nil else {
             if path != nil { warn(section.tokenPath, "has no effect without ADMIN_BIND.") }
             return nil
         }
@@ -34,7 +39,7 @@ extension ConfigurationLoader {
     mutating func internalTLS(besides edge: GatewayConfiguration.TLS?) -> GatewayConfiguration.InternalTLS? {
         let (section, files) = (settings.internalTLS, read(\.internalTLS))
         let named = [section.certificatePath, section.keyPath, section.authorityPath, section.revocationListPath]
-        guard let address = read(settings.internalListener.address) else {
+        guard let address = internalAddress else {
             for setting in named where isSet(setting) { warn(setting, "has no effect without ADMIN_BIND.") }
             return nil
         }
@@ -43,9 +48,10 @@ extension ConfigurationLoader {
             return nil
         }
         let isSecured = named.contains(where: isSet)
-        guard isSecured || address.isPublic && !files.allowsPlainText else { return nil }
-        if files.allowsPlainText {
-            warn(section.allowsPlainText, "has no effect: the internal listener has TLS.")
+        let allowsPlainText = read(settings.internalListener.binding)?.allowsPlainText == true
+        guard isSecured || address.isPublic && !allowsPlainText else { return nil }
+        if allowsPlainText {
+            warn(settings.internalListener.binding, "has tls=off without effect: the internal listener has TLS.")
         }
         let clients = internalClients(files)
         guard let pair = internalCertificate(files, besides: edge) else { return nil }
@@ -54,11 +60,11 @@ extension ConfigurationLoader {
             clients: clients)
     }
 
-    private mutating func refuseOnUnixSocket(_ setting: Setting<String?>) {
+    private mutating func refuseOnUnixSocket(_ setting: LiveSetting<String?>) {
         refuse(
             setting, "is set while ADMIN_BIND is a Unix socket, which has no TLS",
-            "Remove it: the socket's group says who may connect (ADMIN_SOCKET_GROUP).",
-            involving: [settings.internalListener.address])
+            "Remove it: the socket's group says who may connect (`group=` of ADMIN_BIND).",
+            involving: [settings.internalListener.binding])
     }
 
     private mutating func internalCertificate(
@@ -76,15 +82,15 @@ extension ConfigurationLoader {
             // That the edge's certificate is missing is an error of its own.
             guard read(settings.inboundTLS.mode) == .off else { return nil }
             refuse(
-                settings.internalListener.address, "needs TLS, and there is no certificate for it",
+                settings.internalListener.binding, "needs TLS, and there is no certificate for it",
                 "Set ADMIN_TLS_CERT_PATH and ADMIN_TLS_KEY_PATH. Otherwise use 127.0.0.1, [::1] or a Unix socket, or, if only a network"
-                    + " of your own can reach it, set ALLOW_INSECURE_ADMIN_NO_TLS=true.",
-                involving: [settings.internalListener.address, settings.inboundTLS.mode])
+                    + " of your own can reach it, add `,tls=off` to ADMIN_BIND.",
+                involving: [settings.internalListener.binding, settings.inboundTLS.mode])
         }
         return nil
     }
 
-    private mutating func refuseHalf(_ setting: Setting<String?>, without other: Setting<String?>) {
+    private mutating func refuseHalf(_ setting: LiveSetting<String?>, without other: LiveSetting<String?>) {
         refuse(
             setting, "is set without \(other.name)", "Set both, or neither to use the server's certificate.",
             involving: [setting, other])
@@ -115,24 +121,24 @@ extension ConfigurationLoader {
     /// An address that other machines reach needs something to recognise the operator's programs by.
     mutating func checkInternalAccess(hasToken: Bool, _ tls: GatewayConfiguration.InternalTLS?) {
         let section = settings.internalListener
-        guard let address = read(section.address) else {
+        guard let address = internalAddress else {
             if isSet(section.console) { warn(section.console, "has no effect without ADMIN_BIND.") }
             return
         }
-        if read(section.console) == .on, read(section.socketGroup) != nil {
-            warn(section.console, "the members of ADMIN_SOCKET_GROUP can close sessions and revoke devices.")
+        if read(section.console) == .on, read(section.binding)?.socketGroup != nil {
+            warn(section.console, "the members of the group of ADMIN_BIND can close sessions and revoke devices.")
         }
         guard address.isPublic else { return }
         let hasAuthority = read(settings.internalTLS.authorityPath) != nil
         guard hasToken || hasAuthority || hasFailed(section.tokenPath) else {
             return refuse(
-                section.address,
+                section.binding,
                 "is an address that other machines can reach, and neither ADMIN_TOKEN_PATH nor ADMIN_CLIENT_CA_PATH is set",
                 "Use 127.0.0.1, [::1] or a Unix socket, or set one of the two: what connects there decides for clients.",
-                involving: [section.address, section.tokenPath, settings.internalTLS.authorityPath])
+                involving: [section.binding, section.tokenPath, settings.internalTLS.authorityPath])
         }
-        guard tls == nil, read(settings.internalTLS.allowsPlainText) else { return }
-        warn(section.address, "has no TLS: anyone on the network path can read the token.")
+        guard tls == nil, read(section.binding)?.allowsPlainText == true else { return }
+        warn(section.binding, "has no TLS: anyone on the network path can read the token.")
     }
 
     // MARK: The Unix socket
@@ -140,18 +146,14 @@ extension ConfigurationLoader {
     /// The number of the socket's group.
     mutating func internalSocketGroup() -> UInt32? {
         let section = settings.internalListener
-        guard let name = read(section.socketGroup) else { return nil }
-        guard read(section.address)?.isUnix == true else {
-            warn(section.socketGroup, "has no effect: ADMIN_BIND isn't a Unix socket.")
-            return nil
-        }
+        guard let name = read(section.binding)?.socketGroup else { return nil }
         guard let group = SystemGroup.number(of: name) else {
-            fail(section.socketGroup, "names no group of this machine", "Make it with `groupadd --system \(name)`.")
+            fail(section.binding, "names no group of this machine", "Make it with `groupadd --system \(name)`.")
             return nil
         }
         guard SystemGroup.isOwn(group) else {
             fail(
-                section.socketGroup, "names a group that the gateway's user isn't a member of",
+                section.binding, "names a group that the gateway's user isn't a member of",
                 "Add the user (`usermod --append --groups \(name) portcullis`) and start the gateway again.")
             return nil
         }

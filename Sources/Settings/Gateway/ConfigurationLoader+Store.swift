@@ -14,14 +14,16 @@ package struct FleetStoreConfiguration: Sendable, Equatable {
     private let password: String?
     /// Secret: the keys of the secrets in the store, 32 bytes each. The first one encrypts.
     package let secretKeys: [[UInt8]]
-    package let connections: Int
     package let timeoutMilliseconds: Int
 
+    /// Connections of a gateway to the database; half of them are for statements that wait for the disk.
+    package static let connections = 4
+
     init(
-        url: StoreURL, password: String?, secretKeys: [[UInt8]], connections: Int, timeoutMilliseconds: Int
+        url: StoreURL, password: String?, secretKeys: [[UInt8]], timeoutMilliseconds: Int
     ) {
         (self.url, self.password, self.secretKeys) = (url, password, secretKeys)
-        (self.connections, self.timeoutMilliseconds) = (connections, timeoutMilliseconds)
+        self.timeoutMilliseconds = timeoutMilliseconds
     }
 
     /// For libpq; with the password.
@@ -64,7 +66,7 @@ extension ConfigurationLoader {
         let (password, keys) = (storePassword(), storeKeys())
         guard let keys else { return nil }
         return FleetStoreConfiguration(
-            url: url, password: password, secretKeys: keys, connections: read(section.connections),
+            url: url, password: password, secretKeys: keys,
             timeoutMilliseconds: read(section.timeoutMilliseconds))
     }
 
@@ -114,7 +116,7 @@ extension ConfigurationLoader {
         return keys
     }
 
-    private mutating func warnIfReadable(_ setting: Setting<String?>, _ path: String) {
+    private mutating func warnIfReadable(_ setting: StartSetting<String?>, _ path: String) {
         guard NamedFile.isReadableByEverybody(path) else { return }
         warn(setting, "everybody on this machine can read the secret: chmod o= it.")
     }

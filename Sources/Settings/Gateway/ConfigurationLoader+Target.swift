@@ -70,12 +70,12 @@ extension ConfigurationLoader {
         ]
         for (setting, isSet) in trust where isSet && !usesTLS {
             refuse(
-                setting, "is set while no target is reached over TLS", "Set MUD_TLS_MODE, or remove it.",
+                setting, "is set while no target is reached over TLS", "Set TARGET_TLS_MODE, or remove it.",
                 involving: [setting, settings.tlsMode, settings.routes])
         }
         if target.authorityPath != nil, !target.pins.isEmpty {
             refuse(
-                settings.authorityPath, "has no effect if MUD_TLS_PIN is set",
+                settings.authorityPath, "has no effect if TARGET_TLS_PIN is set",
                 "Remove one of the two: a pin trusts a key regardless of its issuer.",
                 involving: [settings.authorityPath, settings.pins])
         }

@@ -2,7 +2,8 @@ package import Admission
 package import AppAttest
 package import RelayCore
 
-/// Everything that an operator can decide about the gateway, checked. Only the loader makes one, so its parts are consistent and its files
+/// Everything that an operator can decide about the gateway, checked. A gateway reads it in two parts: ``LiveConfiguration`` and
+/// ``StartConfiguration``. Only the loader makes one, so its parts are consistent and its files
 /// were readable.
 ///
 /// `configuration.session.pingIntervalSeconds` is the value of a setting: `session` is a section of ``GatewaySettings``, and
@@ -16,7 +17,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
 
     /// Nil means plain text.
     package let tls: TLS?
-    /// The target of clients that name none: TN_HOST and TN_PORT.
+    /// The target of clients that name none: TARGET_HOST and TARGET_PORT.
     package let standardTarget: TargetEndpoint
     /// The targets that clients may be connected to.
     package let targetPolicy: TargetPolicy
@@ -33,7 +34,7 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package let internalToken: InternalToken?
     /// Nil if the internal listener has no TLS.
     package let internalTLS: InternalTLS?
-    /// The number of ADMIN_SOCKET_GROUP; nil: the process' own group.
+    /// The number of the group of ADMIN_BIND; nil: the process' own group.
     package let internalSocketGroup: UInt32?
     /// Nil: the store is the file of ATTESTED_KEYS_PATH.
     package let fleetStore: FleetStoreConfiguration?
@@ -53,7 +54,6 @@ package struct GatewayConfiguration: Sendable, Equatable {
         package let certificatePath: String
         /// PEM, not encrypted.
         package let keyPath: String
-        package let handshakeTimeoutMilliseconds: Int
         /// Of the certificate.
         package let names: ServerNames
     }

@@ -83,7 +83,7 @@ extension ConfigurationLoader {
     ///
     /// - Parameter authority: the setting that names the authorities.
     mutating func checkRevocationLists(
-        _ file: FileSetting, of authorities: [Certificate], in authority: Setting<String?>
+        _ file: FileSetting, of authorities: [Certificate], in authority: LiveSetting<String?>
     ) {
         let (setting, path) = file
         var issuers: Set<DistinguishedName> = []
@@ -106,7 +106,7 @@ extension ConfigurationLoader {
         }
     }
 
-    private mutating func warnOfDates(_ setting: Setting<String?>, of list: RevocationListDates) {
+    private mutating func warnOfDates(_ setting: LiveSetting<String?>, of list: RevocationListDates) {
         let name = "the revocation list of \(list.issuer)"
         if now < list.thisUpdate {
             warn(setting, "\(name) isn't valid yet; until it is, client certificates are refused.")

@@ -12,8 +12,10 @@ struct ConfigurationLoader {
     /// reported already.
     private(set) var namesFailed: Set<String> = []
     private let table: SettingTable
-    private let environment: [String: String]
-    private let fileValues: [String: String]
+    private var environment: [String: String]
+    private var fileValues: [String: String]
+    /// The names under which settings were written, if they aren't their own.
+    private var writtenNames: [String: String] = [:]
     private var fileLines: [String: Int] = [:]
     private var fileHashes: [String: Int] = [:]
     private let filePath: String?
@@ -33,6 +35,7 @@ struct ConfigurationLoader {
         if case .failure(let problem) = file { refuseFile(problem) }
         noteFaults(of: settingFile)
         noteUnknownNames(in: settingFile)
+        for (spelling, name) in table.spellings.sorted(by: { $0.key < $1.key }) { adopt(spelling, as: name) }
     }
 
     /// If the file can't be read, all its settings seem to be missing, so the errors that follow from this are left out.
@@ -49,7 +52,7 @@ struct ConfigurationLoader {
 
     /// The setting's value; its default if it isn't set, and also, after an error, if it is wrong. A setting is parsed once, however often
     /// it is asked for.
-    mutating func read<Value>(_ setting: Setting<Value>) -> Value {
+    mutating func read<Value, Change>(_ setting: Setting<Value, Change>) -> Value {
         note(setting)
         return values[setting]
     }
@@ -102,7 +105,8 @@ struct ConfigurationLoader {
             let shown = row.isSecret && text != nil ? "(secret)" : EscapedText(text ?? row.defaultText).description
             let isDefault = text == nil || values[row.name]?.isEqual(to: setting.unsetValue) == true
             return EffectiveSetting(
-                row: row, value: shown, origin: origin(row.name), isDefault: isDefault,
+                row: row, name: writtenNames[row.name] ?? row.name, value: shown, origin: origin(row.name),
+                isDefault: isDefault,
                 fileHash: fileHashes[row.name])
         }
     }
@@ -129,7 +133,8 @@ struct ConfigurationLoader {
         let origin = origin(name)
         errors.append(
             ConfigurationError(
-                setting: name, origin: origin == .defaultValue ? nil : origin, problem: problem, remedy: remedy))
+                setting: writtenNames[name] ?? name, origin: origin == .defaultValue ? nil : origin, problem: problem,
+                remedy: remedy))
     }
 
     /// Adds an error about a setting, and marks its value as wrong.
@@ -142,14 +147,16 @@ struct ConfigurationLoader {
 
     /// - Parameter text: may hold names out of certificates; it is escaped.
     mutating func warn(_ setting: any AnySetting, _ text: String) {
-        warnings.append(ConfigurationWarning(setting: setting.row.name, text: EscapedText(text).description))
+        let name = setting.row.name
+        warnings.append(
+            ConfigurationWarning(setting: writtenNames[name] ?? name, text: EscapedText(text).description))
     }
 
     // MARK: Files that settings name
 
     /// The text of the file that a setting names; nil after an error. A reload compares hashes of these texts.
-    mutating func text(
-        of setting: Setting<String?>, _ path: String, maximumBytes: Int = NamedFile.maximumBytes
+    mutating func text<Change>(
+        of setting: Setting<String?, Change>, _ path: String, maximumBytes: Int = NamedFile.maximumBytes
     ) -> String? {
         do throws(SettingProblem) {
             let text = try NamedFile.text(path, maximumBytes: maximumBytes)
@@ -183,18 +190,18 @@ struct ConfigurationLoader {
                 ConfigurationError(
                     setting: fault.name, origin: .file(path: filePath ?? "", line: fault.line),
                     problem: fault.problem, remedy: fault.remedy))
-            if let name = fault.name { namesFailed.insert(name) }
+            if let name = fault.name { namesFailed.insert(table.spellings[name] ?? name) }
         }
     }
 
     /// The file is for the gateway alone, so every unknown name in it is an error. The environment is shared: an unknown name is an error
     /// if it has a prefix of ours, and a warning if it is one edit away from a setting.
     private mutating func noteUnknownNames(in file: SettingFile) {
-        for entry in file.entries where !table.names.contains(entry.name) {
+        for entry in file.entries where !table.accepts(entry.name) {
             refuseUnknown(entry.name, .file(path: filePath ?? "", line: entry.line))
         }
-        for name in environment.keys.sorted() where !table.names.contains(name) {
-            if SettingSuggestion.isOurs(name) {
+        for name in environment.keys.sorted() where !table.accepts(name) {
+            if isRemoved(name) || SettingSuggestion.isOurs(name) {
                 refuseUnknown(name, .environment)
             } else if let nearest = SettingSuggestion.nearest(to: name, among: table.rows, within: 1) {
                 let text = "the variable \(EscapedText(name)) has no effect; was \(nearest) meant?"
@@ -203,7 +210,40 @@ struct ConfigurationLoader {
         }
     }
 
+    /// An empty value counts as not set.
+    private func isRemoved(_ name: String) -> Bool {
+        RemovedSetting.named(name) != nil && environment[name]?.isEmpty == false
+    }
+
+    /// Reads what is written under another name of a setting as if its own name were there.
+    private mutating func adopt(_ spelling: String, as name: String) {
+        let isTwice = adopt(spelling, as: name, in: \.environment) || adopt(spelling, as: name, in: \.fileValues)
+        fileLines[name] = fileLines[name] ?? fileLines[spelling]
+        guard isTwice else { return }
+        errors.append(
+            ConfigurationError(
+                setting: name, origin: nil, problem: "is set twice, also as \(spelling)", remedy: "Remove one of them.")
+        )
+        namesFailed.insert(name)
+    }
+
+    private mutating func adopt(
+        _ spelling: String, as name: String, in values: WritableKeyPath<Self, [String: String]>
+    ) -> Bool {
+        guard let text = self[keyPath: values][spelling] else { return false }
+        guard self[keyPath: values][name]?.isEmpty ?? true else { return !text.isEmpty }
+        self[keyPath: values][name] = text
+        writtenNames[name] = spelling
+        return false
+    }
+
     private mutating func refuseUnknown(_ name: String, _ origin: ConfigurationError.Origin) {
+        if let removed = RemovedSetting.named(name) {
+            errors.append(
+                ConfigurationError(
+                    setting: name, origin: origin, problem: "is no setting any more", remedy: removed.advice))
+            return
+        }
         let remedy = SettingSuggestion.nearest(to: name, among: table.rows).map { "Did you mean \($0)?" }
         errors.append(
             ConfigurationError(

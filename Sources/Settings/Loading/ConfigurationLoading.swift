@@ -12,6 +12,8 @@ package struct LoadedConfiguration: Sendable {
 /// The value that a setting has, as text.
 package struct EffectiveSetting: Sendable, Equatable, CustomStringConvertible {
     package let row: SettingRow
+    /// As it was written: perhaps one of ``SettingRow/spellings``.
+    let name: String
     /// Escaped; `(secret)` in place of a secret, and empty for what isn't set.
     package let value: String
     package let origin: ConfigurationError.Origin
@@ -23,7 +25,7 @@ package struct EffectiveSetting: Sendable, Equatable, CustomStringConvertible {
     /// `NAME=value`, with its origin as a comment, and the actual figure for a derived 0.
     package var description: String {
         let derived = value == "0" ? row.derived.map { ": \($0.value) here" } : nil
-        return "\(row.name)=\(value)  # \(source)\(derived ?? "")"
+        return "\(name)=\(value)  # \(source)\(derived ?? "")"
     }
 
     private var source: String {

@@ -3,7 +3,7 @@ import WireText
 /// Finds mistyped names of settings. A mistyped name would be a limit that never applies, or a gate that stays open.
 package enum SettingSuggestion {
     /// Prefixes that only this gateway uses. An unknown name with one of them stops the start even if it comes from the environment.
-    /// `TN_…` and `WS_…` are not among them: Kubernetes makes such variables from the names of services.
+    /// `TARGET_…`, `TN_…` and `WS_…` are not among them: Kubernetes makes such variables from the names of services.
     static let prefixes = ["APPATTEST_", "ATTESTED_KEYS_", "INBOUND_TLS_", "MTLS_", "REQUIRE_APP_", "STORE_"]
     /// The largest number of edits between a mistyped name and a setting.
     static let maximumDistance = 3
@@ -18,9 +18,9 @@ package enum SettingSuggestion {
     ) -> String? {
         guard SettingText.isShort(name) else { return nil }
         if limit == maximumDistance, let longer = withWordMore(than: name.uppercased(), rows) { return longer }
-        return rows.map { ($0.name, distance(name.uppercased(), $0.name)) }
-            .filter { $0.1 <= min(limit, $0.0.count / 3) }
-            .min { $0.1 < $1.1 }?.0
+        let known = rows.map(\.name) + rows.flatMap(\.spellings)
+        let distances = known.map { (name: $0, edits: distance(name.uppercased(), $0)) }
+        return distances.filter { $0.edits <= min(limit, $0.name.count / 3) }.min { $0.edits < $1.edits }?.name
     }
 
     /// The one setting that has a single word more, such as `MTLS_CLIENT_CA_PATH` for `MTLS_CA_PATH`.

@@ -67,8 +67,9 @@ package struct SettingManual: Sendable {
         # may be in single quotes (taken literally) or in double quotes (with \\" \\\\ \\$). Variables aren't expanded, and a
         # name may occur once. A name that isn't a setting stops the start, and so does a value that isn't allowed.
         #
-        # Each setting below shows its default. A gateway needs at least TN_HOST, TN_PORT, a certificate with its key, and an
-        # admission method: an app for App Attest, an authority for client certificates, or a control socket for tickets.
+        # Each setting below shows its default. A gateway needs at least TARGET_HOST, TARGET_PORT, a certificate with its key,
+        # and an admission method: an app for App Attest, an authority for client certificates, or a control socket for
+        # tickets.
 
         """
 
@@ -81,6 +82,7 @@ package struct SettingManual: Sendable {
         let facts =
             "Values: \(row.values)." + (row.isRequired ? " Required." : "")
             + (row.reload == .restart ? " A change needs a restart." : "")
+            + (row.spellings.isEmpty ? "" : " Also read as \(row.spellings.joined(separator: ", ")).")
         var paragraphs = [row.meaning[...]] + row.details.split(separator: "\n") + [facts[...]]
         if row.details.first?.isWhitespace == false, !row.details.hasPrefix("Danger:") {
             let second = paragraphs.remove(at: 1)

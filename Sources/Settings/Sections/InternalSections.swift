@@ -1,10 +1,7 @@
-package import Reactors
-import WireText
-
 package struct DevelopmentTokenSection: SettingSection {
     package static let title = "Development tokens"
 
-    package let isAllowed = Setting<Bool>.boolean(
+    package let isAllowed = LiveSetting<Bool>.boolean(
         "ALLOW_DEV_TOKENS", default: false,
         "Whether development tokens, which replace an attestation, are exchanged for access tokens.",
         details: """
@@ -18,31 +15,29 @@ package struct DevelopmentTokenSection: SettingSection {
 package struct InternalListenerSection: SettingSection {
     package static let title = "Internal listener"
 
-    package let address = Setting<InternalAddress?>.text(
-        "ADMIN_BIND", default: nil, "`127.0.0.1:PORT`, `[::1]:PORT`, another address with a port, or `unix:FILE`",
+    package let binding = StartSetting<InternalBinding?>.text(
+        "ADMIN_BIND", default: nil,
+        "`127.0.0.1:PORT`, `[::1]:PORT`, another address with a port, or `unix:FILE`, and options",
         "The internal listener: `/authz`, `/metrics`, `/health`, `/livez`, `/readyz`, perhaps `/console`; unset, there is none.",
         details: """
             `/authz` tells proxies of HTTP services whether a request may pass (AUTHZ_ADMIT), and answers 404 without access tokens; `/metrics` is \
             for Prometheus; `/health` is that of clients; `/livez` and `/readyz` are probes; `/console` is an operator's page, with ADMIN_CONSOLE=on only. Never on WS_PORT. Port 0 takes any free one. config/ has examples for nginx and Caddy. An address that other machines reach needs \
             ADMIN_TOKEN_PATH or ADMIN_CLIENT_CA_PATH, and it has TLS: see the next section. On a loopback address or a Unix socket every \
             program that can connect may ask, unless one of the two is set.
-            Danger: every program that may ask can tell the gateway which URL a client has asked for.
-            """, reload: .restart, SettingGrammar.internalAddress)
-    package let socketGroup = Setting<String?>.text(
-        "ADMIN_SOCKET_GROUP", default: nil, "a group's name",
-        "The group of the Unix socket, whose members may connect; unset, it is the gateway's own.",
-        details: """
-            The file has mode 0660. Make a group for this, with the gateway's user and the proxy's as its members: in the gateway's own group \
+            `unix:FILE,group=NAME` gives the socket's file to a group, whose members may connect; otherwise it has the gateway's own. The file has mode 0660. Make a group for this, with the gateway's user and the proxy's as its members: in the gateway's own group \
             the proxy could read the gateway's settings, TLS key and audit log. systemd opens the socket with a group of its own by SocketGroup=.
-            """, reload: .restart, SettingGrammar.groupName)
-    package let console = Setting<ConsoleSwitch>.choice(
+            `ADDRESS:PORT,tls=off` leaves TLS out on an address that other machines can reach; it needs ADMIN_TOKEN_PATH then.
+            Danger: every program that may ask can tell the gateway which URL a client has asked for. With tls=off everybody on the way can read \
+            the token and the metrics: use it only in a network of your own, such as a VPN or the network of a container.
+            """, SettingGrammar.internalBinding)
+    package let console = LiveSetting<ConsoleSwitch>.choice(
         "ADMIN_CONSOLE", default: .off,
         "Whether `/console` is served: a page with sessions and devices.",
         details: """
             Danger: whoever may use the listener can close sessions, and revoke and restore devices there, also a proxy that needs only \
             `/authz`, and every user of this machine if the listener is on a loopback address without ADMIN_TOKEN_PATH.
             """)
-    package let tokenPath = Setting<String?>.path(
+    package let tokenPath = LiveSetting<String?>.path(
         "ADMIN_TOKEN_PATH", "a file",
         "The token that every request to the internal listener has to show; unset, none has to.",
         details: """
@@ -50,11 +45,7 @@ package struct InternalListenerSection: SettingSection {
             proxy that asks on `/authz` passes its client's `Authorization` on, so there it is read from `X-Portcullis-Internal-Token` alone. If \
             ADMIN_CLIENT_CA_PATH is set too, either suffices: the token or a client certificate.
             """)
-    package let maximumPerAddress = Setting<Int>.integer(
-        "ADMIN_MAX_CONNECTIONS_PER_ADDRESS", default: 64, 1...1_024, "connections",
-        "Connections of one address to the internal listener, if other machines can reach it; above it they are closed.",
-        details: "All together may be 1,024, from this machine alone too.")
-    package let admits = Setting<AuthorizationAdmission>.choice(
+    package let admits = LiveSetting<AuthorizationAdmission>.choice(
         "AUTHZ_ADMIT", default: .token,
         "Whose requests `/authz` lets pass: of attested devices (`token`), or of development tokens too (`token+dev`).",
         details: """
@@ -66,17 +57,17 @@ package struct InternalTLSSection: SettingSection {
     package static let title = "TLS of the internal listener"
     package static let part: SettingPart? = .internalTLS
 
-    package let certificatePath = Setting<String?>.path(
+    package let certificatePath = LiveSetting<String?>.path(
         "ADMIN_TLS_CERT_PATH", "a PEM file",
         "The internal listener's certificate, followed by its intermediates; unset, it is TLS_CERT_PATH's where TLS is needed.",
         details: """
             The listener has TLS if this or ADMIN_CLIENT_CA_PATH is set, and if other machines can reach ADMIN_BIND. A Unix socket never has. The \
             rules are those toward clients: TLS 1.2 or later, and a reload reads the files again.
             """)
-    package let keyPath = Setting<String?>.path(
+    package let keyPath = LiveSetting<String?>.path(
         "ADMIN_TLS_KEY_PATH", "a PEM file", "The private key of that certificate, without a passphrase.",
         details: "Set both or neither; unset, it is TLS_KEY_PATH's.")
-    package let authorityPath = Setting<String?>.path(
+    package let authorityPath = LiveSetting<String?>.path(
         "ADMIN_CLIENT_CA_PATH", "a PEM file",
         "The authorities whose client certificates may use the internal listener.",
         details: """
@@ -84,16 +75,9 @@ package struct InternalTLSSection: SettingSection {
             of MTLS_CLIENT_CA_PATH: chain, validity, and the purpose of client authentication. With ADMIN_TOKEN_PATH the token suffices as well; \
             without it a connection without a good certificate is closed.
             """)
-    package let revocationListPath = Setting<String?>.path(
+    package let revocationListPath = LiveSetting<String?>.path(
         "ADMIN_CLIENT_CRL_PATH", "a PEM file", "Revocation lists of those authorities.",
         details: "Each authority needs one, and with an expired one all its certificates are refused.")
-    package let allowsPlainText = Setting<Bool>.boolean(
-        "ALLOW_INSECURE_ADMIN_NO_TLS", default: false,
-        "Allows `ADMIN_BIND` without TLS on an address that other machines can reach; it needs ADMIN_TOKEN_PATH then.",
-        details: """
-            Danger: everybody on the way can read the token and the metrics. Set it only for a network of your own, such as a VPN or the \
-            network of a container.
-            """)
 }
 
 /// ADMIN_CONSOLE
@@ -112,46 +96,5 @@ package enum AuthorizationAdmission: String, CaseIterable, Sendable {
         case .token: ["token"]
         case .tokenAndDev: ["token", "dev"]
         }
-    }
-}
-
-extension SettingGrammar {
-    /// As Debian's adduser accepts it. Whether there is such a group is a rule of the listener.
-    static func groupName(_ text: String) throws(SettingProblem) -> String? {
-        guard text.utf8.count <= 32, text.first.map({ $0.isLetter || $0 == "_" }) == true,
-            text.utf8.allSatisfy({ ASCIIByte.isLetter($0) || ASCIIByte.isDigit($0) || "_-.".utf8.contains($0) })
-        else {
-            throw SettingProblem(problem: "isn't the name of a group", remedy: "Write a name out of /etc/group.")
-        }
-        return text
-    }
-
-    /// An address with a port, or a Unix socket.
-    static func internalAddress(_ text: String) throws(SettingProblem) -> InternalAddress? {
-        if text.hasPrefix("unix:") {
-            let path = String(text.dropFirst("unix:".count))
-            guard !path.isEmpty, path.utf8.count <= LocalSocket.maximumPathBytes else {
-                throw SettingProblem(
-                    problem:
-                        "names a socket with an empty path or one longer than \(LocalSocket.maximumPathBytes) bytes",
-                    remedy: "The system allows no longer path: use a shorter one.")
-            }
-            return .unix(path: path)
-        }
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]),
-            let host = internalHost(String(text[..<colon]))
-        else {
-            throw SettingProblem(
-                problem: "is neither an address with a port nor a Unix socket",
-                remedy: "Write it like `127.0.0.1:9464`, `[::1]:9464` or `unix:/run/portcullis/admin.sock`.")
-        }
-        return host.isLoopback
-            ? .loopback(host: host.text, port: port) : .network(host: host.text, port: port)
-    }
-
-    /// IPv6 in brackets, as in a URL.
-    private static func internalHost(_ text: String) -> NetworkHost? {
-        guard text.hasPrefix("["), text.hasSuffix("]") else { return NetworkHost.ipv4(text) }
-        return NetworkHost.ipv6(String(text.dropFirst().dropLast()))
     }
 }

@@ -62,19 +62,21 @@ package enum DecompressionError: Error, Hashable, Sendable {
 /// Limits on the cost of a compressed stream. A target that exceeds one ends its session: nothing after a compression bomb can be
 /// trusted.
 package struct DecompressionLimits: Codable, Hashable, Sendable {
-    /// Inflated bytes allowed for each compressed byte.
-    package var ratio = 100
+    /// Inflated bytes allowed for each compressed byte. Text rarely reaches 20.
+    package static let ratio = 100
+    package var ratio = ratio
     /// Inflated bytes allowed beyond the ratio. Unused credit is saved up to this amount.
     package var allowance = 65_536
     /// Inflated bytes a second, on average.
-    package var bytesPerSecond = 8_388_608
+    package static let bytesPerSecond = 4_194_304
+    package var bytesPerSecond = bytesPerSecond
     /// Inflated bytes allowed at once after a quieter period.
-    package var burst = 8_388_608
+    package var burst = bytesPerSecond
 
     package init() {}
 }
 
-/// Whether a target may compress its output; the values of `MUD_MCCP`.
+/// Whether a target may compress its output; the values of `TARGET_MCCP`.
 package enum MCCPMode: String, Codable, Hashable, Sendable, CaseIterable {
     case on
     /// The option is refused, for targets whose streams can't be inflated.

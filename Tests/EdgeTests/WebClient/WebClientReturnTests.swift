@@ -105,7 +105,7 @@ extension EdgeTests {
         @Test func `after a restart of the gateway a new session begins`() async throws {
             let mud = try await DemoMudProcess.start()
             let first = try await WebPage.gateway(mud.port) {
-                $0.setting("DRAIN_RECONNECT_MS", 100).setting("SHUTDOWN_GRACE_MS", 0)
+                $0.setting("SHUTDOWN_GRACE_MS", 0)
             }
             let page = try await Chromium.start().page()
             try await page.open("http://127.0.0.1:\(first.port)/")
@@ -127,7 +127,7 @@ extension EdgeTests {
             let (directory, sockets) = (try TemporaryDirectory(), try TemporaryDirectory())
             func start(_ port: Int) async throws -> GatewayProcess {
                 try await WebPage.gateway(target.port, in: directory) {
-                    $0.setting("REQUIRE_APP_AUTH", "true").setting("WS_PORT", port).setting("DRAIN_RECONNECT_MS", 100)
+                    $0.setting("REQUIRE_APP_AUTH", "true").setting("WS_PORT", port)
                         .setting("CONTROL_SOCKET_PATH", sockets.file("control.sock"))
                 }
             }

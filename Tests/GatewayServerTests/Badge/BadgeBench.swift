@@ -30,7 +30,7 @@ struct BadgeBench {
         // The one line that adds the method.
         let methods = [.badge(desk)] + [ConfiguredMethod].all
         relay = try GatewayParts(
-            configuration, StartupPinned(configuration), state: state, methods: methods, logger: logger
+            configuration.live, StartupPinned(configuration.live), state: state, methods: methods, logger: logger
         ).relay
     }
 

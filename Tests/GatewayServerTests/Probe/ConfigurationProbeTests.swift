@@ -34,14 +34,16 @@ struct ConfigurationProbeTests {
         let (mud, closed) = (try await TargetServer.start(.echo), try await closedPort())
         let settings = target(
             mud.port, ["MUD_ROUTES": "live=localhost:\(mud.port);staging=127.0.0.1:\(closed),proxy=v2"])
-        let found = try findings(settings, of: "TN_HOST")
+        let found = try findings(settings, of: "TARGET_HOST")
         #expect(found.count == 1)
-        #expect(found[0].contains(/^ok: TN_HOST: 127\.0\.0\.1:\d+ answers after \d+ ms, without TLS$/), "\(found)")
-        let routes = try findings(settings, of: "MUD_ROUTES")
+        #expect(found[0].contains(/^ok: TARGET_HOST: 127\.0\.0\.1:\d+ answers after \d+ ms, without TLS$/), "\(found)")
+        let routes = try findings(settings, of: "TARGET_ROUTES")
         #expect(
-            routes.count == 2 && routes[0].hasPrefix("ok: MUD_ROUTES: live localhost:\(mud.port) answers"), "\(routes)")
+            routes.count == 2 && routes[0].hasPrefix("ok: TARGET_ROUTES: live localhost:\(mud.port) answers"),
+            "\(routes)")
         #expect(
-            routes[1].hasPrefix("failed: MUD_ROUTES: staging 127.0.0.1:\(closed) doesn't answer: connection refused"),
+            routes[1].hasPrefix(
+                "failed: TARGET_ROUTES: staging 127.0.0.1:\(closed) doesn't answer: connection refused"),
             "\(routes)")
     }
 
@@ -52,7 +54,7 @@ struct ConfigurationProbeTests {
         let trusting = ["MUD_TLS_MODE": "required", "MUD_CA_PATH": certificates.serverCA]
         @Sendable func found(_ port: Int, _ changes: [String: String]) throws -> String {
             let settings = bench.least(changes.merging(["TN_HOST": "localhost", "TN_PORT": "\(port)"]) { $1 })
-            return try findings(settings, of: "TN_HOST").joined()
+            return try findings(settings, of: "TARGET_HOST").joined()
         }
         #expect(try found(secure.port, trusting).contains(/^ok: .*, with TLSv1\.3$/))
         let untrusting = try found(secure.port, ["MUD_TLS_MODE": "required", "MUD_CA_PATH": certificates.clientCA])

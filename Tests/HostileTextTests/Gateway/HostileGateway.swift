@@ -17,8 +17,7 @@ struct HostileGateway: Sendable {
             .setting("REQUIRE_APP_AUTH", "false").setting("ALLOW_DEV_TOKENS", "true")
             .setting("MUD_ROUTES", "live=127.0.0.1:\(target.port)")
             .setting("TRUSTED_PROXY_CIDRS", "127.0.0.0/8").setting("ENABLE_WEB_CLIENT", "true")
-            .setting("REGISTRATIONS_PER_MINUTE", 1_000_000).setting("CHALLENGES_PER_MINUTE", 1_000_000)
-            .setting("TOKENS_PER_MINUTE", 1_000_000).setting("FAILED_UPGRADES_PER_MINUTE", 1_000_000)
+            .setting("CHALLENGES_PER_MINUTE", 1_000_000).setting("FAILED_UPGRADES_PER_MINUTE", 1_000_000)
             .setting("REACTOR_THREADS", 1).setting("PUBLIC_ORIGIN", "https://gate.example")
         let process = try await GatewayProcess.start(settings)
         return HostileGateway(

@@ -47,7 +47,7 @@ struct BrokenStreamTests {
         TelnetFailure.corruptCompression, .compressionRatio, .compressionRate, .outOfMemory,
     ])
     func `names the option that avoids it`(failure: TelnetFailure) {
-        #expect(failure.remark.contains("mccp=off") && failure.remark.contains("MUD_MCCP=off"))
+        #expect(failure.remark.contains("mccp=off") && failure.remark.contains("TARGET_MCCP=off"))
         #expect(failure.remark.utf8.count <= 240, "a line of the log cuts longer texts")
     }
 }

@@ -28,13 +28,17 @@ struct GatewayInstance: Sendable {
             "MAX_SESSIONS_PER_IP": "1000000", "MAX_SESSIONS_PER_DEVICE": "10000", "MAX_CONNECTIONS": "18000",
             "MAX_SESSIONS_GLOBAL": "18000", "MAX_CONNECTIONS_PER_ADDRESS": "1000000",
             "TLS_HANDSHAKES_PER_SECOND": "1000000", "TLS_HANDSHAKES_PER_SECOND_PER_ADDRESS": "1000000",
-            "CHALLENGES_PER_MINUTE": "1000000", "REGISTRATIONS_PER_MINUTE": "1000000",
-            "TOKENS_PER_MINUTE": "1000000", "MAX_SPENT_CHALLENGES": "1000000", "MAX_SPENT_PROOFS": "1000000",
+            "CHALLENGES_PER_MINUTE": "1000000", "MAX_SPENT_PROOFS": "1000000",
         ]
         if kind == .limited { environment["DEFAULT_DIALECT"] = "typed" }
         for rate in Self.rates { environment[rate] = kind == .limited ? "1000000000" : "0" }
         return environment
     }
+
+    /// Settings that earlier builds have besides.
+    static let former = [
+        "REGISTRATIONS_PER_MINUTE": "1000000", "TOKENS_PER_MINUTE": "1000000", "MAX_SPENT_CHALLENGES": "1000000",
+    ]
 
     private static let rates = [
         "REQUESTS_PER_SECOND_PER_ADDRESS", "MESSAGES_PER_SECOND", "MESSAGES_PER_SECOND_PER_IP",

@@ -20,12 +20,26 @@ struct ServerRoom {
         extra: [String: String] = [:]
     ) throws -> Server {
         let port = try LoopbackPort.free()
+        let program = program ?? settings.gateway
+        let former = program == settings.earlier ? try Self.formerSettings(of: program) : [:]
         let environment = GatewayInstance(kind: kind, reactors: reactors)
-            .environment(settings, port: port, targetPort: target.port).merging(extra) { $1 }
+            .environment(settings, port: port, targetPort: target.port).merging(former) { $1 }.merging(extra) { $1 }
         return try Server(
-            "\(kind.rawValue)-\(port)", program: program ?? settings.gateway, arguments: ["serve"],
+            "\(kind.rawValue)-\(port)", program: program, arguments: ["serve"],
             environment: environment,
             port: port, cores: cores ?? settings.measuredCore, folder: settings.folder)
+    }
+
+    /// Those of ``GatewayInstance/former`` that the program lists: another one refuses to start with them.
+    private static func formerSettings(of program: String) throws -> [String: String] {
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = ["settings"]
+        process.standardOutput = output
+        try process.run()
+        let listed = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return GatewayInstance.former.filter { listed.contains("`\($0.key)`") || listed.contains("#\($0.key)=") }
     }
 
     /// - Parameter extra: additional environment variables.

@@ -108,7 +108,7 @@ struct LoadCommand: AsyncParsableCommand {
                 throw SimOutput.failure(
                     "devices couldn't be registered: \(kinds.joined(separator: ", ")).",
                     hint:
-                        "raise the gateway's REGISTRATIONS_PER_MINUTE and CHALLENGES_PER_MINUTE, or give more --sources."
+                        "raise the gateway's CHALLENGES_PER_MINUTE, of which registrations may be a tenth, or give more --sources."
                 )
             }
         }
