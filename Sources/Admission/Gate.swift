@@ -21,17 +21,20 @@ package struct Gate: Sendable {
     let upgradePolicies: [any AdmissionPolicy]
     private let credentialPolicies: [any AdmissionPolicy]
     let settings: GateSettings
+    /// In the order of the settings.
+    let methods: [GateMethod]
     private let block: BlockPolicy
     private let proof: ProofCheck
     private let tickets: TicketOffice?
 
     package init(_ settings: GateSettings) {
         self.settings = settings
-        let names = settings.methods.map(\.fields)
+        methods = settings.methods.map(GateMethod.init)
+        let names = methods.map(\.traits.fields)
         fields = CredentialFieldNames(
             headers: names.flatMap(\.headers), parameters: names.flatMap(\.parameters), lists: names.flatMap(\.lists))
         block = BlockPolicy(list: BlockLists(own: settings.blockList, fleet: settings.fleetBlockList))
-        proof = ProofCheck(settings.methods, sharedSecrets: settings.sharedSecrets)
+        proof = ProofCheck(methods, sharedSecrets: settings.sharedSecrets)
         tickets = settings.methods.lazy.compactMap { ($0 as? TicketMethod)?.office }.first
         let state: [any AdmissionPolicy] = [
             DrainingPolicy(drain: settings.drain), block,
@@ -58,7 +61,7 @@ package struct Gate: Sendable {
     package func leaseForRestored() -> SessionLease? { settings.leases.claim(forReturning: true) }
 
     /// Brings clients across to another process, and back from an earlier one.
-    package var carrier: PrincipalCarrier { PrincipalCarrier(settings.methods) }
+    package var carrier: PrincipalCarrier { PrincipalCarrier(methods) }
 
     /// Refuses a blocked address; for endpoints without policies.
     package func refuseBlocked(_ address: IPAddress) -> Refusal? { block.refusal(of: address) }
@@ -88,6 +91,11 @@ package struct Gate: Sendable {
     }
 
     // MARK: Clients that were admitted earlier
+
+    /// Whether the clock can end a session: then ``Principal/hasExpired(at:unlessOutlived:)`` has to be asked of each.
+    package func mayExpire(unlessOutlived sessionsOutliveTokens: Bool) -> Bool {
+        methods.contains { $0.method.proofType.mayExpire(unlessOutlived: sessionsOutliveTokens) }
+    }
 
     /// Checks whether a client that was admitted earlier would be admitted now by the same credential. Called before that admission is used
     /// for anything new. Existing sessions continue whatever the result is.
@@ -168,7 +176,7 @@ package struct Gate: Sendable {
     // MARK: One decision
 
     func decide(on request: AdmissionRequest, by policies: [any AdmissionPolicy]) -> CredentialDecision {
-        let attempt = AdmissionAttempt(request, by: settings.methods)
+        let attempt = AdmissionAttempt(request, by: methods)
         var secret: SharedSecret?
         for policy in policies {
             switch policy.evaluate(attempt) {
@@ -186,12 +194,12 @@ package struct Gate: Sendable {
         }
         guard case .success(.later(let start)) = outcome else {
             guard preparesRevocation(outcome, of: attempt) else {
-                return conclude(outcome, of: attempt, by: chosen.method, secret)
+                return conclude(outcome, of: attempt, by: chosen, secret)
             }
             return .later(
                 LaterDecision { [secret] body in
                     prepare(outcome, of: attempt) {
-                        body(conclude(outcome, of: attempt, by: chosen.method, secret))
+                        body(conclude(outcome, of: attempt, by: chosen, secret))
                     }
                 })
         }
@@ -200,7 +208,7 @@ package struct Gate: Sendable {
                 start { found in
                     let outcome = found.map { resolve($0, at: request.moment) }
                     prepare(outcome, of: attempt) {
-                        body(conclude(outcome, of: attempt, by: chosen.method, secret))
+                        body(conclude(outcome, of: attempt, by: chosen, secret))
                     }
                 }
             })
@@ -238,12 +246,12 @@ package struct Gate: Sendable {
     }
 
     private func admission(despite refusal: Refusal, of attempt: AdmissionAttempt) -> (any AdmissionProof)? {
-        settings.methods.lazy.compactMap { $0.admission(despite: refusal, of: attempt.request) }.first
+        methods.lazy.compactMap { $0.traits.exemption?(refusal, attempt.request) }.first
     }
 
     private func conclude(
         _ outcome: Result<Verification, KeyRegistryError>, of attempt: AdmissionAttempt,
-        by method: any AdmissionMethod, _ secret: SharedSecret?
+        by method: PresentedCredential, _ secret: SharedSecret?
     ) -> CredentialDecision {
         do throws(KeyRegistryError) {
             switch try principal(outcome.get(), by: method, at: attempt.request.moment) {
@@ -275,11 +283,13 @@ package struct Gate: Sendable {
     }
 
     private func principal(
-        _ verification: Verification, by method: any AdmissionMethod, at moment: Moment
+        _ verification: Verification, by method: PresentedCredential, at moment: Moment
     ) throws(KeyRegistryError) -> Result<Principal, Refused> {
         switch verification {
         case .verified(let identity, let proof):
-            guard method.identityNames.contains(identity.method), identity.subject?.isEmpty == false else { break }
+            guard method.traits.identityNames.contains(identity.method), identity.subject?.isEmpty == false else {
+                break
+            }
             return .success(Principal(identity, proof: proof))
         case .anonymous: return .success(.anonymous)
         case .given(let principal):
@@ -290,7 +300,7 @@ package struct Gate: Sendable {
         case .refused(let refusal): return .failure(Refused(refusal))
         case .later, .held: break
         }
-        return .failure(Refused(Refusal(.appAuthRequired, detail: "\(method.name.label) returned no identity")))
+        return .failure(Refused(Refusal(.appAuthRequired, detail: "\(method.traits.name.label) returned no identity")))
     }
 
     private struct Refused: Error {
@@ -347,7 +357,7 @@ package struct Gate: Sendable {
         }
         var refusal = refusal.naming(attempt.method)
         guard refusal.carriesChallenge else { return refusal }
-        refusal.freshChallenge = settings.methods.lazy.compactMap { $0.freshChallenge(at: request.moment) }.first
+        refusal.freshChallenge = methods.lazy.compactMap { $0.traits.challenge?(request.moment) }.first
         return refusal
     }
 }

@@ -8,16 +8,11 @@ package protocol AdmissionMethod: Sendable {
     /// This method's credential in a request, parsed once and unverified.
     associatedtype Credential: Sendable
 
-    /// The name of the credential: an attempt with it has this name in the log, the audit log and metrics.
-    var name: MethodName { get }
-    /// The names of the identities that the method verifies. Most methods use one name for both.
-    var identityNames: [MethodName] { get }
-    /// The header fields and query parameters that the method reads. A request that repeats one of these header fields is refused.
-    var fields: CredentialFieldNames { get }
-    /// How much of `VERIFICATIONS_PER_SECOND` one verification takes. 0 if the method verifies nothing.
-    var cost: Int { get }
-    /// Whether its clients have to present a shared secret if one is required.
-    var needsSharedSecret: Bool { get }
+    /// What it keeps of a verified credential; ``NoProof`` if it keeps nothing.
+    associatedtype Proof: AdmissionProof
+
+    /// What the gate has to know of it besides its credential.
+    var traits: MethodTraits { get }
 
     /// The credential that the request presents, valid or not; `nil` if it presents none. The first method in the gate's list that finds
     /// one is the request's method; no other one verifies it.
@@ -47,7 +42,7 @@ package protocol AdmissionMethod: Sendable {
     func prepareRecheck(of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void)
 
     /// Whether the credential claims an identity that was revoked. Asked before a client with a wrong credential is admitted all the same
-    /// (``admission(despite:of:)``).
+    /// (``MethodTraits/exemption``).
     func revocation(of credential: Credential, at moment: Moment) throws(KeyRegistryError) -> Refusal?
 
     /// Whether ``revocation(of:at:)`` needs something that takes time to fetch.
@@ -55,29 +50,9 @@ package protocol AdmissionMethod: Sendable {
 
     /// Fetches it; `then` is called once, on any thread, also if fetching has failed.
     func prepareRevocation(of credential: Credential, at moment: Moment, then: @escaping @Sendable () -> Void)
-
-    /// Admits a client that another method has refused, or that shows no credential. It becomes anonymous, with the returned proof.
-    ///
-    /// - Returns: `nil` to leave it refused.
-    func admission(despite refusal: Refusal, of request: AdmissionRequest) -> (any AdmissionProof)?
-
-    /// The type of this method's proofs, to read those of an earlier process; `nil`: it has none.
-    var proofType: (any AdmissionProof.Type)? { get }
-
-    /// A challenge that a client refused with 401 can use for its next attempt, without another round trip.
-    func freshChallenge(at moment: Moment) -> String?
 }
 
 extension AdmissionMethod {
-    package var identityNames: [MethodName] { [name] }
-    package var fields: CredentialFieldNames { CredentialFieldNames() }
-    package var cost: Int { 1 }
-    package var needsSharedSecret: Bool { true }
-    package var proofType: (any AdmissionProof.Type)? { nil }
-    package func freshChallenge(at moment: Moment) -> String? { nil }
-    package func revocation(
-        of credential: Credential, at moment: Moment
-    ) throws(KeyRegistryError) -> Refusal? { nil }
     package var preparesRevocations: Bool { false }
     package func prepareRevocation(
         of credential: Credential, at moment: Moment, then: @escaping @Sendable () -> Void
@@ -85,12 +60,16 @@ extension AdmissionMethod {
     package func prepareRecheck(
         of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void
     ) { then() }
-    package func admission(despite refusal: Refusal, of request: AdmissionRequest) -> (any AdmissionProof)? { nil }
 
-    func presented(in request: AdmissionRequest) -> PresentedCredential? {
+    package var fields: CredentialFieldNames { traits.fields }
+
+    /// To read the proofs of an earlier process.
+    var proofType: any AdmissionProof.Type { Proof.self }
+
+    func presented(in request: AdmissionRequest, _ traits: MethodTraits) -> PresentedCredential? {
         guard let credential = credential(in: request) else { return nil }
         return PresentedCredential(
-            method: self, claim: claim(of: credential),
+            method: self, traits: traits, claim: claim(of: credential),
             revocation: { moment throws(KeyRegistryError) in try revocation(of: credential, at: moment) },
             prepareRevocation: { prepareRevocation(of: credential, at: $0, then: $1) },
             verify: { request throws(KeyRegistryError) in try verify(credential, of: request) })
@@ -122,7 +101,7 @@ package enum Verification: Sendable {
     /// The credential is valid.
     ///
     /// - Parameters:
-    ///   - identity: under one of the method's ``AdmissionMethod/identityNames``. Its subject is stable, not empty and not secret.
+    ///   - identity: under one of the method's ``MethodTraits/identityNames``. Its subject is stable, not empty and not secret.
     ///   - proof: what the method needs to check it again.
     case verified(Identity, proof: any AdmissionProof)
     /// No credentials are needed.
@@ -143,23 +122,10 @@ package enum Verification: Sendable {
     }
 }
 
-/// What a method keeps of a verified credential in order to recheck it. Its lifetime is that of the session and its tickets; with them it
-/// crosses to a process that replaces this one.
-package protocol AdmissionProof: Codable, Sendable {
-    /// Whether it takes kilobytes. Tickets of one client share one such proof, and their number is limited
-    /// (``TicketOffice/maximumLargeProofs``).
-    var isLarge: Bool { get }
-    /// The only routes that it opens, for targets that the client chooses during its session too; nil: all that its method may use.
-    var routes: Set<String>? { get }
-}
-
-extension AdmissionProof {
-    package var routes: Set<String>? { nil }
-}
-
 /// A credential with its method, type-erased.
 struct PresentedCredential: Sendable {
     let method: any AdmissionMethod
+    let traits: MethodTraits
     let claim: Claim
     let revocation: @Sendable (Moment) throws(KeyRegistryError) -> Refusal?
     let prepareRevocation: @Sendable (Moment, @escaping @Sendable () -> Void) -> Void
@@ -167,12 +133,13 @@ struct PresentedCredential: Sendable {
     let verify: @Sendable (AdmissionRequest) throws(KeyRegistryError) -> Verification
 
     init(
-        method: any AdmissionMethod, claim: Claim,
+        method: any AdmissionMethod, traits: MethodTraits, claim: Claim,
         revocation: @escaping @Sendable (Moment) throws(KeyRegistryError) -> Refusal?,
         prepareRevocation: @escaping @Sendable (Moment, @escaping @Sendable () -> Void) -> Void,
         verify: @escaping @Sendable (AdmissionRequest) throws(KeyRegistryError) -> Verification
     ) {
         self.method = method
+        self.traits = traits
         self.claim = claim
         self.revocation = revocation
         self.prepareRevocation = prepareRevocation

@@ -1,4 +1,5 @@
 import Admission
+import FoundationEssentials
 import KeyStore
 import Settings
 import Synchronization
@@ -13,14 +14,18 @@ struct BadgeMethod: AdmissionMethod {
         let password: String
     }
 
-    static let name = MethodName(label: "badge", route: "badge")
+    static let name = MethodName(label: "badge", route: "badge", holders: .one)
 
     let desk: BadgeDesk
 
-    var name: MethodName { Self.name }
-    var fields: CredentialFieldNames { CredentialFieldNames(headers: ["x-badge"]) }
-    /// Twice that of the gateway's own methods.
-    var cost: Int { 2 }
+    typealias Proof = BadgeProof
+
+    /// The cost is twice that of the gateway's own methods.
+    var traits: MethodTraits {
+        MethodTraits(
+            name: Self.name, identityNames: [Self.name], fields: CredentialFieldNames(headers: ["x-badge"]), cost: 2,
+            needsSharedSecret: true, challenge: nil, exemption: nil)
+    }
 
     func credential(in request: AdmissionRequest) -> Badge? {
         guard let text = request.fields.header("x-badge") else { return nil }
@@ -49,8 +54,10 @@ struct BadgeMethod: AdmissionMethod {
         guard desk.isValid(badge.name), badge.password == "open sesame" else {
             return .refused(.appAuthRequired, "badge is unknown")
         }
-        return .verified(Identity(method: Self.name, subject: badge.name), proof: BadgeProof())
+        return .verified(Identity(method: Self.name, subject: badge.name), proof: BadgeProof(of: badge.name))
     }
+
+    func revocation(of badge: Badge, at moment: Moment) -> Refusal? { nil }
 
     func recheck(_ principal: Principal, at moment: Moment) -> Refusal? {
         principal.proof is BadgeProof && principal.identity.subject.map(desk.isValid) == true
@@ -58,8 +65,30 @@ struct BadgeMethod: AdmissionMethod {
     }
 }
 
+/// Each badge has a key in the store, with which the operator revokes it, and is good until a date.
 struct BadgeProof: AdmissionProof, Codable {
+    static let end = Date(timeIntervalSince1970: 4_000_000_000)
+
+    let holder: String
+
+    init(of holder: String) { self.holder = holder }
+
+    /// 32 bytes of the first letter.
+    static func key(of holder: String) -> KeyID? {
+        KeyID(bytes: [UInt8](repeating: holder.utf8.first ?? 0, count: KeyID.length))
+    }
+
     var isLarge: Bool { false }
+    var routes: Set<String>? { nil }
+
+    func isRevoked(by revocations: Revocations) -> Bool {
+        switch revocations {
+        case .store(let revoked): Self.key(of: holder).map(revoked.keys.contains) ?? true
+        case .certificates: false
+        }
+    }
+
+    static var expiry: ProofExpiry<BadgeProof> { .at { _ in end } }
 }
 
 /// Knows which badges are valid, and counts its calls.

@@ -16,7 +16,7 @@ import WireText
 @testable import GatewayServer
 
 /// Gateways of a fleet in one process, which share a directory of sessions and reach each other with real TLS. Each has its own reactors, gate and sessions; anybody
-/// is admitted.
+/// is admitted, unless a test says otherwise.
 final class FleetBench: FleetMembers {
     final class Gateway: Sendable {
         let id: String
@@ -27,7 +27,9 @@ final class FleetBench: FleetMembers {
         let log = LineLog()
         let port: Int
 
-        fileprivate init(_ id: String, _ bench: FleetBench, blocked: String?) async throws {
+        fileprivate init(
+            _ id: String, _ bench: FleetBench, blocked: String?, methods: [any AdmissionMethod]
+        ) async throws {
             self.id = id
             let log = log
             let logger = Logger(label: "fleet") { _ in log }
@@ -37,7 +39,7 @@ final class FleetBench: FleetMembers {
             let names = DialectKind.subprotocols.map(\.name)
             var gate = GateSettings(
                 subprotocols: Subprotocols(names), drain: drain, leases: SessionLeases(maximum: nil),
-                methods: [AnonymousMethod(isAllowed: true)])
+                methods: methods)
             let directory = SessionDirectory(
                 SessionLeaseLimits(perDevice: 100, perAddress: 100), announcer: sessions)
             gate.limits = UpgradeLimits(failedUpgradesPerMinute: 100_000)
@@ -126,8 +128,11 @@ final class FleetBench: FleetMembers {
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
     /// - Parameter blocked: an address that this gateway alone refuses.
-    func gateway(_ id: String, blocking blocked: String? = nil) async throws -> Gateway {
-        try await Gateway(id, self, blocked: blocked)
+    func gateway(
+        _ id: String, blocking blocked: String? = nil,
+        methods: [any AdmissionMethod] = [AnonymousMethod(isAllowed: true)]
+    ) async throws -> Gateway {
+        try await Gateway(id, self, blocked: blocked, methods: methods)
     }
 
     fileprivate func dialling() throws -> TargetTLS {

@@ -7,8 +7,8 @@ import WireText
 /// A `DPoP` field, the scheme `DPoP`, or a bearer token that looks like one of ours selects this method; a bound token without a proof is
 /// refused and never read as another credential.
 package struct AccessTokenMethod: AdmissionMethod {
-    package static let name = MethodName(label: "access_token", route: "token")
-    package static let developmentName = MethodName(label: "development_token", route: "dev")
+    package static let name = MethodName(label: "access_token", route: "token", holders: .one)
+    package static let developmentName = MethodName(label: "development_token", route: "dev", holders: .one)
 
     static let header = "dpop"
     static let authorization = "authorization"
@@ -18,11 +18,13 @@ package struct AccessTokenMethod: AdmissionMethod {
 
     package init(_ settings: TokenSettings?) { self.settings = settings }
 
-    package var name: MethodName { Self.name }
-    package var proofType: (any AdmissionProof.Type)? { AccessTokenProof.self }
-    package var identityNames: [MethodName] { [Self.name, Self.developmentName] }
-    package var fields: CredentialFieldNames {
-        CredentialFieldNames(headers: [Self.header, Self.authorization], lists: [Self.header])
+    package typealias Proof = AccessTokenProof
+
+    package var traits: MethodTraits {
+        MethodTraits(
+            name: Self.name, identityNames: [Self.name, Self.developmentName],
+            fields: CredentialFieldNames(headers: [Self.header, Self.authorization], lists: [Self.header]), cost: 1,
+            needsSharedSecret: true, challenge: nil, exemption: nil)
     }
 
     package func credential(in request: AdmissionRequest) -> AccessTokenCredential? {
@@ -68,6 +70,9 @@ package struct AccessTokenMethod: AdmissionMethod {
         case .failure(let refused): .refused(refused.refusal)
         }
     }
+
+    /// An unverified token names nobody.
+    package func revocation(of credential: AccessTokenCredential, at moment: Moment) -> Refusal? { nil }
 
     package func prepareRecheck(
         of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void

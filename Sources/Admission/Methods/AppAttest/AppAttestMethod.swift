@@ -6,7 +6,7 @@ package import KeyStore
 /// One `X-App-Assert-*` header, even an empty one, chooses this method. The challenge is spent at its first use, whatever the result, so a
 /// client can't try several assertions with one challenge.
 package struct AppAttestMethod: AdmissionMethod {
-    package static let name = MethodName(label: "app_attest", route: "app")
+    package static let name = MethodName(label: "app_attest", route: "app", holders: .one)
 
     package static let blockListKind = BlockListKind(
         word: "key", methods: name, AccessTokenMethod.name, problem: "holds no key identifier",
@@ -18,9 +18,19 @@ package struct AppAttestMethod: AdmissionMethod {
 
     package init(_ settings: AppAttestSettings?) { self.settings = settings }
 
-    package var name: MethodName { Self.name }
-    package var proofType: (any AdmissionProof.Type)? { AppAttestProof.self }
-    package var fields: CredentialFieldNames { CredentialFieldNames(headers: AssertionFields.headers) }
+    package typealias Proof = AppAttestProof
+
+    package var traits: MethodTraits {
+        MethodTraits(
+            name: Self.name, identityNames: [Self.name],
+            fields: CredentialFieldNames(headers: AssertionFields.headers), cost: 1, needsSharedSecret: true,
+            challenge: challenge, exemption: nil)
+    }
+
+    private var challenge: MethodTraits.Challenge? {
+        guard let challenges = settings?.challenges else { return nil }
+        return { challenges.issue(at: $0).nonce }
+    }
 
     package func credential(in request: AdmissionRequest) -> AssertionCredential? {
         let fields = AssertionFields(request.fields)
@@ -48,8 +58,6 @@ package struct AppAttestMethod: AdmissionMethod {
         guard let fleet = settings?.fleet, let id = credential.key else { return then() }
         fleet.standings.load(id, at: moment.monotonic) { _ in then() }
     }
-
-    package func freshChallenge(at moment: Moment) -> String? { settings?.challenges.issue(at: moment).nonce }
 
     package func verify(
         _ credential: AssertionCredential, of request: AdmissionRequest
@@ -97,6 +105,16 @@ package struct AppAttestProof: AdmissionProof {
     }
 
     package var isLarge: Bool { false }
+    package var routes: Set<String>? { nil }
+
+    package func isRevoked(by revocations: Revocations) -> Bool {
+        switch revocations {
+        case .store(let revoked): revoked.keys.contains(key)
+        case .certificates: false
+        }
+    }
+
+    package static var expiry: ProofExpiry<AppAttestProof> { .never }
 
     private enum CodingKeys: CodingKey {
         case key, app

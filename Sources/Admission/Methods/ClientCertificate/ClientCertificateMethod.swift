@@ -19,8 +19,13 @@ package struct ClientCertificateMethod: AdmissionMethod {
 
     package init(standing: (any CertificateStanding)?) { self.standing = standing }
 
-    package var name: MethodName { Self.name }
-    package var proofType: (any AdmissionProof.Type)? { ClientCertificateProof.self }
+    package typealias Proof = ClientCertificateProof
+
+    package var traits: MethodTraits {
+        MethodTraits(
+            name: Self.name, identityNames: [Self.name], fields: CredentialFieldNames(), cost: 1,
+            needsSharedSecret: true, challenge: nil, exemption: nil)
+    }
 
     package func credential(in request: AdmissionRequest) -> ClientCertificate? {
         standing == nil ? nil : request.certificate
@@ -51,6 +56,9 @@ package struct ClientCertificateMethod: AdmissionMethod {
             .certificate(sha256: certificate.sha256), proof: ClientCertificateProof(certificate))
     }
 
+    /// TLS has refused revoked ones, and a refused certificate is never admitted all the same.
+    package func revocation(of certificate: ClientCertificate, at moment: Moment) -> Refusal? { nil }
+
     package func recheck(_ principal: Principal, at moment: Moment) -> Refusal? {
         guard let standing else { return Refusal(.invalidTicket, detail: "client certificates are not configured") }
         guard let chain = (principal.proof as? ClientCertificateProof)?.chain else {
@@ -76,6 +84,17 @@ package struct ClientCertificateProof: AdmissionProof {
     }
 
     package var isLarge: Bool { true }
+    package var routes: Set<String>? { nil }
+
+    package func isRevoked(by revocations: Revocations) -> Bool {
+        switch revocations {
+        case .store: false
+        case .certificates(let isRevoked): number.map(isRevoked) ?? false
+        }
+    }
+
+    /// A session may outlive its certificate, as TLS connections do.
+    package static var expiry: ProofExpiry<ClientCertificateProof> { .never }
 }
 
 extension Identity {

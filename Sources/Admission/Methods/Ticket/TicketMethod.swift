@@ -14,10 +14,15 @@ package struct TicketMethod: AdmissionMethod {
 
     package init(office: TicketOffice?) { self.office = office }
 
-    package var name: MethodName { Self.name }
-    package var fields: CredentialFieldNames { CredentialFieldNames(parameters: [Self.parameter]) }
+    /// An operator's ticket proves nothing that could be taken back; other tickets pass their holder's proof on.
+    package typealias Proof = NoProof
+
     /// An operator's ticket needs no shared secret.
-    package var needsSharedSecret: Bool { false }
+    package var traits: MethodTraits {
+        MethodTraits(
+            name: Self.name, identityNames: [Self.name], fields: CredentialFieldNames(parameters: [Self.parameter]),
+            cost: 1, needsSharedSecret: false, challenge: nil, exemption: nil)
+    }
 
     package func credential(in request: AdmissionRequest) -> String? { request.fields.parameter(Self.parameter) }
 
@@ -60,6 +65,9 @@ package struct TicketMethod: AdmissionMethod {
     private static var notAllowed: Verification {
         .refused(.wayNotAllowed, "the route doesn't allow the method of the ticket's holder")
     }
+
+    /// A ticket shows its holder only when it is spent.
+    package func revocation(of ticket: String, at moment: Moment) -> Refusal? { nil }
 
     /// Operator tickets stay valid under every setting.
     package func recheck(_ principal: Principal, at moment: Moment) -> Refusal? { nil }
