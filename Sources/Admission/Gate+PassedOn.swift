@@ -29,13 +29,17 @@ extension Gate {
         }
         return .later(
             LaterDecision { body in
-                prepareRecheck(of: principal, at: request.moment) { body(readmitted(principal, request)) }
+                recheck(principal, from: request.address, at: request.moment) {
+                    body(readmitted(principal, request, unless: $0))
+                }
             })
     }
 
-    private func readmitted(_ principal: Principal, _ request: AdmissionRequest) -> AdmissionDecision {
+    private func readmitted(
+        _ principal: Principal, _ request: AdmissionRequest, unless refusal: Refusal?
+    ) -> AdmissionDecision {
         let refusal =
-            recheck(principal, from: request.address, at: request.moment)
+            refusal
             ?? RoutePolicy.refusal(of: principal.identity.method, request)
         return refusal.map { .refused($0.naming(principal.shown)) } ?? seatOwner(principal, for: request)
     }

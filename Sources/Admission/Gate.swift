@@ -24,7 +24,7 @@ package struct Gate: Sendable {
     /// In the order of the settings.
     let methods: [GateMethod]
     private let block: BlockPolicy
-    private let proof: ProofCheck
+    let proof: ProofCheck
     private let tickets: TicketOffice?
 
     package init(_ settings: GateSettings) {
@@ -97,24 +97,6 @@ package struct Gate: Sendable {
         methods.contains { $0.method.proofType.mayExpire(unlessOutlived: sessionsOutliveTokens) }
     }
 
-    /// Checks whether a client that was admitted earlier would be admitted now by the same credential. Called before that admission is used
-    /// for anything new. Existing sessions continue whatever the result is.
-    ///
-    /// - Returns: `nil` if the proof is still valid. If this can't be determined, the client is refused.
-    package func recheck(_ principal: Principal, from address: IPAddress, at moment: Moment) -> Refusal? {
-        if let refusal = block.refusal(of: address) ?? block.refusal(of: principal.identity) { return refusal }
-        do throws(KeyRegistryError) {
-            return try proof.refusal(of: principal, at: moment)
-        } catch {
-            return unavailable(error)
-        }
-    }
-
-    /// Fetches what ``recheck(_:from:at:)`` needs: without it the store may be unavailable to it. `then` is called once, on any thread.
-    package func prepareRecheck(of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void) {
-        proof.prepare(principal, at: moment, then: then)
-    }
-
     /// Issues a ticket for one upgrade by this principal, unless ``recheck(_:from:at:)`` refuses the principal.
     package func issueTicket(to principal: Principal, from address: IPAddress, at moment: Moment) -> TicketIssue {
         if let refusal = recheck(principal, from: address, at: moment) { return .refused(refusal.failing(.holder)) }
@@ -135,10 +117,8 @@ package struct Gate: Sendable {
         guard let tickets, issuesTicketsLater else {
             return then(issueTicket(to: principal, from: address, at: moment))
         }
-        proof.prepare(principal, at: moment) {
-            if let refusal = recheck(principal, from: address, at: moment) {
-                return then(.refused(refusal.failing(.holder)))
-            }
+        recheck(principal, from: address, at: moment) { refusal in
+            if let refusal { return then(.refused(refusal.failing(.holder))) }
             tickets.issue(to: principal, from: address, carriedBy: carrier, at: moment, then: then)
         }
     }
@@ -154,10 +134,8 @@ package struct Gate: Sendable {
         then: @escaping @Sendable (TicketIssue) -> Void
     ) {
         guard let tickets else { return then(issueTicket(to: principal, from: address, at: moment)) }
-        proof.prepare(principal, at: moment) {
-            if let refusal = recheck(principal, from: address, at: moment) {
-                return then(.refused(refusal.failing(.holder)))
-            }
+        recheck(principal, from: address, at: moment) { refusal in
+            if let refusal { return then(.refused(refusal.failing(.holder))) }
             tickets.issueNext(
                 to: principal, ofSession: id, from: address, carriedBy: carrier, at: moment, then: then)
         }
@@ -177,45 +155,23 @@ package struct Gate: Sendable {
 
     func decide(on request: AdmissionRequest, by policies: [any AdmissionPolicy]) -> CredentialDecision {
         let attempt = AdmissionAttempt(request, by: methods)
-        var secret: SharedSecret?
-        for policy in policies {
-            switch policy.evaluate(attempt) {
-            case .passed: continue
-            case .showed(let shown): secret = shown
-            case .refused(let refusal): return .refused(afterCounting(refusal, of: attempt))
-            }
+        return switch Decision(GateSteps(self, policies, attempt)).run(at: request.moment) {
+        case .decided(let outcome): decision(outcome, of: attempt)
+        case .later(let later): .later(later.map { decision($0, of: attempt) })
         }
-        guard let chosen = attempt.chosen else { return refuse(Self.undecided(request), attempt, secret) }
-        let outcome: Result<Verification, KeyRegistryError>
-        do throws(KeyRegistryError) {
-            outcome = .success(try chosen.verify(request))
-        } catch {
-            outcome = .failure(error)
+    }
+
+    private func decision(
+        _ outcome: Result<CredentialDecision, KeyRegistryError>, of attempt: AdmissionAttempt
+    ) -> CredentialDecision {
+        switch outcome {
+        case .success(let decision): decision
+        case .failure(let error): .refused(afterCounting(unavailable(error), of: attempt))
         }
-        guard case .success(.later(let start)) = outcome else {
-            guard preparesRevocation(outcome, of: attempt) else {
-                return conclude(outcome, of: attempt, by: chosen, secret)
-            }
-            return .later(
-                LaterDecision { [secret] body in
-                    prepare(outcome, of: attempt) {
-                        body(conclude(outcome, of: attempt, by: chosen, secret))
-                    }
-                })
-        }
-        return .later(
-            LaterDecision { [secret] body in
-                start { found in
-                    let outcome = found.map { resolve($0, at: request.moment) }
-                    prepare(outcome, of: attempt) {
-                        body(conclude(outcome, of: attempt, by: chosen, secret))
-                    }
-                }
-            })
     }
 
     /// The client that holds a ticket of a store, as this gateway knows it.
-    private func resolve(_ verification: Verification, at moment: Moment) -> Verification {
+    func resolve(_ verification: Verification, at moment: Moment) -> Verification {
         guard case .held(let ticket) = verification, let tickets else { return verification }
         do {
             return .given(try ticket.principal(by: carrier, at: (tickets.time(at: moment), moment.monotonic)))
@@ -224,104 +180,23 @@ package struct Gate: Sendable {
         }
     }
 
-    /// Fetches what the conclusion can't wait for: it checks clients again that were admitted earlier, and looks for revocations before it admits one
-    /// despite a refusal.
-    private func prepare(
-        _ outcome: Result<Verification, KeyRegistryError>, of attempt: AdmissionAttempt,
-        then: @escaping @Sendable () -> Void
-    ) {
-        if case .success(.given(let principal)) = outcome {
-            return proof.prepare(principal, at: attempt.request.moment, then: then)
-        }
-        guard preparesRevocation(outcome, of: attempt), let chosen = attempt.chosen else { return then() }
-        chosen.prepareRevocation(attempt.request.moment, then)
+    func exemption(from refusal: Refusal, of request: AdmissionRequest) -> (any AdmissionProof)? {
+        methods.lazy.compactMap { $0.traits.exemption?(refusal, request) }.first
     }
 
-    private func preparesRevocation(
-        _ outcome: Result<Verification, KeyRegistryError>, of attempt: AdmissionAttempt
-    ) -> Bool {
-        guard attempt.chosen?.method.preparesRevocations == true, case .success(.refused(let refusal)) = outcome
-        else { return false }
-        return admission(despite: refusal.naming(attempt.method), of: attempt) != nil
-    }
-
-    private func admission(despite refusal: Refusal, of attempt: AdmissionAttempt) -> (any AdmissionProof)? {
-        methods.lazy.compactMap { $0.traits.exemption?(refusal, attempt.request) }.first
-    }
-
-    private func conclude(
-        _ outcome: Result<Verification, KeyRegistryError>, of attempt: AdmissionAttempt,
-        by method: PresentedCredential, _ secret: SharedSecret?
-    ) -> CredentialDecision {
-        do throws(KeyRegistryError) {
-            switch try principal(outcome.get(), by: method, at: attempt.request.moment) {
-            case .success(let principal): return checking(principal.showing(secret), for: attempt)
-            case .failure(let refused): return refuse(refused.refusal, attempt, secret)
-            }
-        } catch {
-            return .refused(afterCounting(unavailable(error), of: attempt))
-        }
-    }
-
-    /// Refuses a client for its credentials, unless a method admits it all the same (`REQUIRE_APP_AUTH=report`). Such a client is admitted by
-    /// the same rules as anonymous ones, and not counted as a failed upgrade. A revoked key stays refused.
-    private func refuse(
-        _ refusal: Refusal, _ attempt: AdmissionAttempt, _ secret: SharedSecret?
-    ) -> CredentialDecision {
-        let named = refusal.naming(attempt.method)
-        guard let proof = admission(despite: named, of: attempt) else {
-            return .refused(afterCounting(refusal, of: attempt))
-        }
-        do throws(KeyRegistryError) {
-            if let revocation = try attempt.chosen?.revocation(attempt.request.moment) {
-                return .refused(afterCounting(revocation, of: attempt))
-            }
-        } catch {
-            return .refused(afterCounting(unavailable(error), of: attempt))
-        }
-        return checking(Principal(.anonymous, proof: proof).showing(secret), for: attempt)
-    }
-
-    private func principal(
-        _ verification: Verification, by method: PresentedCredential, at moment: Moment
-    ) throws(KeyRegistryError) -> Result<Principal, Refused> {
-        switch verification {
-        case .verified(let identity, let proof):
-            guard method.traits.identityNames.contains(identity.method), identity.subject?.isEmpty == false else {
-                break
-            }
-            return .success(Principal(identity, proof: proof))
-        case .anonymous: return .success(.anonymous)
-        case .given(let principal):
-            if let refusal = try proof.refusal(of: principal, at: moment) {
-                return .failure(Refused(refusal.failing(.holder)))
-            }
-            return .success(principal)
-        case .refused(let refusal): return .failure(Refused(refusal))
-        case .later, .held: break
-        }
-        return .failure(Refused(Refusal(.appAuthRequired, detail: "\(method.traits.name.label) returned no identity")))
-    }
-
-    private struct Refused: Error {
-        let refusal: Refusal
-
-        init(_ refusal: Refusal) { self.refusal = refusal }
-    }
-
-    private static func undecided(_ request: AdmissionRequest) -> Refusal {
+    static func undecided(_ request: AdmissionRequest) -> Refusal {
         request.session == nil
             ? Refusal(.appAuthRequired, detail: "no credentials")
             : Refusal(.invalidResume, detail: "only a session's token, which can't admit this client by itself")
     }
 
-    private func unavailable(_ error: KeyRegistryError) -> Refusal {
+    func unavailable(_ error: KeyRegistryError) -> Refusal {
         Refusal(.storeUnavailable, detail: "\(error)", retryAfter: max(1, settings.storeRetryAfter()))
     }
 
     /// The checks for every verified identity, independent of the method. For tickets, this is the first check of the block list and the
     /// route; for other methods it is the second, so that no method can forget it.
-    private func checking(_ principal: Principal, for attempt: AdmissionAttempt) -> CredentialDecision {
+    func checking(_ principal: Principal, for attempt: AdmissionAttempt) -> CredentialDecision {
         func refuse(_ refusal: Refusal) -> CredentialDecision { .refused(refusal.naming(attempt.method)) }
         if let refusal = block.refusal(of: principal.identity) { return refuse(refusal.failing(.identityBlocked)) }
         guard !proof.lacksSecret(principal) else {

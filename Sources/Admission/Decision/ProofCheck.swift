@@ -1,5 +1,3 @@
-import KeyStore
-
 /// Decides whether a client that was admitted earlier would still be admitted by the same proof, under the current settings, store and
 /// time.
 ///
@@ -17,22 +15,17 @@ struct ProofCheck: Sendable {
     }
 
     /// An identity whose method is no longer configured is refused.
-    func refusal(of principal: Principal, at moment: Moment) throws(KeyRegistryError) -> Refusal? {
+    func recheck(_ principal: Principal, at moment: Moment) -> Inquiry<Refusal?> {
         guard let method = methods[principal.identity.method] else {
-            return Refusal(.invalidTicket, detail: "\(principal.identity.method.label) is no longer configured")
+            return .known(
+                Refusal(.invalidTicket, detail: "\(principal.identity.method.label) is no longer configured"))
         }
         if let sharedSecrets, method.traits.needsSharedSecret {
             guard let secret = principal.secret, sharedSecrets.contains(secret) else {
-                return Refusal(.invalidTicket, detail: "the shared secret is no longer configured")
+                return .known(Refusal(.invalidTicket, detail: "the shared secret is no longer configured"))
             }
         }
-        return try method.method.recheck(principal, at: moment)
-    }
-
-    /// Fetches what the next call of ``refusal(of:at:)`` needs.
-    func prepare(_ principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void) {
-        guard let method = methods[principal.identity.method] else { return then() }
-        method.method.prepareRecheck(of: principal, at: moment, then: then)
+        return method.method.recheck(principal, at: moment)
     }
 
     /// This client must present a shared secret and hasn't.

@@ -26,41 +26,22 @@ package protocol AdmissionMethod: Sendable {
 
     /// Verifies the credential, and uses up what can be used once. Called at most once per request, after all checks that use up nothing.
     ///
-    /// A refusal is a return value. An error is thrown only if a store can't answer, never because of client input.
+    /// A refusal is an outcome. An error is thrown only if a store can't answer, never because of client input.
     func verify(
         _ credential: Credential, of request: AdmissionRequest
-    ) throws(KeyRegistryError) -> Verification
+    ) throws(KeyRegistryError) -> Inquiry<Verification>
+
+    /// Whether the credential claims an identity that was revoked: then the refusal. Asked before a client with a wrong credential is admitted
+    /// all the same (``MethodTraits/exemption``).
+    func revocation(of credential: Credential) -> Inquiry<Refusal?>
 
     /// Checks whether an identity that this method verified earlier would be admitted now, by its proof and the current settings, store and
-    /// time. Called before the identity is used again: for a spent ticket, a session's next ticket or a resume.
-    ///
-    /// - Returns: `nil` if the proof is still valid.
-    func recheck(_ principal: Principal, at moment: Moment) throws(KeyRegistryError) -> Refusal?
-
-    /// Fetches what ``recheck(_:at:)`` will need, where that takes time. Called only in decisions that are made later; `then` is called once, on any
-    /// thread, also if fetching has failed.
-    func prepareRecheck(of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void)
-
-    /// Whether the credential claims an identity that was revoked. Asked before a client with a wrong credential is admitted all the same
-    /// (``MethodTraits/exemption``).
-    func revocation(of credential: Credential, at moment: Moment) throws(KeyRegistryError) -> Refusal?
-
-    /// Whether ``revocation(of:at:)`` needs something that takes time to fetch.
-    var preparesRevocations: Bool { get }
-
-    /// Fetches it; `then` is called once, on any thread, also if fetching has failed.
-    func prepareRevocation(of credential: Credential, at moment: Moment, then: @escaping @Sendable () -> Void)
+    /// time: `nil` if the proof is still valid. Called before the identity is used again: for a spent ticket, a session's next ticket or a
+    /// resume.
+    func recheck(_ principal: Principal, at moment: Moment) -> Inquiry<Refusal?>
 }
 
 extension AdmissionMethod {
-    package var preparesRevocations: Bool { false }
-    package func prepareRevocation(
-        of credential: Credential, at moment: Moment, then: @escaping @Sendable () -> Void
-    ) { then() }
-    package func prepareRecheck(
-        of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void
-    ) { then() }
-
     package var fields: CredentialFieldNames { traits.fields }
 
     /// To read the proofs of an earlier process.
@@ -69,10 +50,8 @@ extension AdmissionMethod {
     func presented(in request: AdmissionRequest, _ traits: MethodTraits) -> PresentedCredential? {
         guard let credential = credential(in: request) else { return nil }
         return PresentedCredential(
-            method: self, traits: traits, claim: claim(of: credential),
-            revocation: { moment throws(KeyRegistryError) in try revocation(of: credential, at: moment) },
-            prepareRevocation: { prepareRevocation(of: credential, at: $0, then: $1) },
-            verify: { request throws(KeyRegistryError) in try verify(credential, of: request) })
+            traits: traits, claim: claim(of: credential),
+            presentation: Presentation(method: self, credential: credential))
     }
 }
 
@@ -111,9 +90,6 @@ package enum Verification: Sendable {
     /// The same, from the store of a fleet: another gateway may have admitted the client.
     case held(HeldTicket)
     case refused(Refusal)
-    /// The verification is asynchronous. The gate calls the function once. The answer may arrive on any thread, once, and isn't `.later`
-    /// again.
-    case later(@Sendable (@escaping @Sendable (Result<Verification, KeyRegistryError>) -> Void) -> Void)
 
     package static func refused(
         _ answer: RefusalAnswer, _ detail: String, _ failed: FailedCheck? = nil, retryAfter: Int? = nil
@@ -124,25 +100,30 @@ package enum Verification: Sendable {
 
 /// A credential with its method, type-erased.
 struct PresentedCredential: Sendable {
-    let method: any AdmissionMethod
     let traits: MethodTraits
     let claim: Claim
-    let revocation: @Sendable (Moment) throws(KeyRegistryError) -> Refusal?
-    let prepareRevocation: @Sendable (Moment, @escaping @Sendable () -> Void) -> Void
-    /// Uses up the credential; call it once.
-    let verify: @Sendable (AdmissionRequest) throws(KeyRegistryError) -> Verification
+    fileprivate let presentation: any PresentedToMethod
 
-    init(
-        method: any AdmissionMethod, traits: MethodTraits, claim: Claim,
-        revocation: @escaping @Sendable (Moment) throws(KeyRegistryError) -> Refusal?,
-        prepareRevocation: @escaping @Sendable (Moment, @escaping @Sendable () -> Void) -> Void,
-        verify: @escaping @Sendable (AdmissionRequest) throws(KeyRegistryError) -> Verification
-    ) {
-        self.method = method
-        self.traits = traits
-        self.claim = claim
-        self.revocation = revocation
-        self.prepareRevocation = prepareRevocation
-        self.verify = verify
+    /// Uses up the credential; call it once.
+    func verify(_ request: AdmissionRequest) throws(KeyRegistryError) -> Inquiry<Verification> {
+        try presentation.verify(request)
     }
+
+    func revocation() -> Inquiry<Refusal?> { presentation.revocation() }
+}
+
+private protocol PresentedToMethod: Sendable {
+    func verify(_ request: AdmissionRequest) throws(KeyRegistryError) -> Inquiry<Verification>
+    func revocation() -> Inquiry<Refusal?>
+}
+
+private struct Presentation<Method: AdmissionMethod>: PresentedToMethod {
+    let method: Method
+    let credential: Method.Credential
+
+    func verify(_ request: AdmissionRequest) throws(KeyRegistryError) -> Inquiry<Verification> {
+        try method.verify(credential, of: request)
+    }
+
+    func revocation() -> Inquiry<Refusal?> { method.revocation(of: credential) }
 }

@@ -90,7 +90,7 @@ final class FleetStore: Sendable {
         let identity = FleetIdentity(
             present.incarnation, began: present.began, secrets: secrets, clock: clock, at: answered)
         let threads = BlockingThreads("signatures", count: Cores.count, maximumWaiting: maximumComputations)
-        return Fleet(registry: registry, identity: identity) { threads.start($0) }
+        return Fleet(registry: registry, identity: identity, now: { .now }) { threads.start($0) }
     }
 
     // MARK: Upkeep

@@ -35,15 +35,32 @@ struct BadgeMethod: AdmissionMethod {
 
     func claim(of badge: Badge) -> Claim { Claim(Identity(method: Self.name, subject: badge.name)) }
 
-    func verify(_ badge: Badge, of request: AdmissionRequest) throws(KeyRegistryError) -> Verification {
+    func verify(_ badge: Badge, of request: AdmissionRequest) throws(KeyRegistryError) -> Inquiry<Verification> {
         desk.noteVerification()
-        guard desk.answersLater else { return try verify(badge) }
-        return .later { [desk] answer in
-            desk.hold {
-                do throws(KeyRegistryError) {
-                    answer(.success(try verify(badge)))
-                } catch {
-                    answer(.failure(error))
+        return desk.answersLater ? .steps(Steps(method: self, badge: badge)) : .known(try verify(badge))
+    }
+
+    /// One question to the desk.
+    private struct Steps: DecisionSteps {
+        let method: BadgeMethod
+        let badge: Badge
+
+        func next(_ answer: StoreAnswer?, at moment: Moment) -> Step<Verification> {
+            switch answer {
+            case nil: .ask(.own(ask), of: GateStore())
+            case .own(let verification as Verification): .decided(verification)
+            default: preconditionFailure("The desk was asked.")
+            }
+        }
+
+        private var ask: StoreQuestion.OwnQuestion {
+            { answer in
+                method.desk.hold {
+                    do throws(KeyRegistryError) {
+                        answer(.success(try method.verify(badge)))
+                    } catch {
+                        answer(.failure(error))
+                    }
                 }
             }
         }
@@ -57,11 +74,12 @@ struct BadgeMethod: AdmissionMethod {
         return .verified(Identity(method: Self.name, subject: badge.name), proof: BadgeProof(of: badge.name))
     }
 
-    func revocation(of badge: Badge, at moment: Moment) -> Refusal? { nil }
+    func revocation(of badge: Badge) -> Inquiry<Refusal?> { .known(nil) }
 
-    func recheck(_ principal: Principal, at moment: Moment) -> Refusal? {
-        principal.proof is BadgeProof && principal.identity.subject.map(desk.isValid) == true
-            ? nil : Refusal(.invalidTicket, detail: "the badge was taken back")
+    func recheck(_ principal: Principal, at moment: Moment) -> Inquiry<Refusal?> {
+        .known(
+            principal.proof is BadgeProof && principal.identity.subject.map(desk.isValid) == true
+                ? nil : Refusal(.invalidTicket, detail: "the badge was taken back"))
     }
 }
 

@@ -167,9 +167,9 @@ private struct ImpostorMethod: AdmissionMethod {
 
     func credential(in request: AdmissionRequest) -> Bool? { true }
     func claim(of credential: Bool) -> Claim { Claim(method: nil) }
-    func verify(_ credential: Bool, of request: AdmissionRequest) -> Verification {
-        .verified(identity, proof: BadgeProof(of: "alice"))
+    func verify(_ credential: Bool, of request: AdmissionRequest) -> Inquiry<Verification> {
+        .known(.verified(identity, proof: BadgeProof(of: "alice")))
     }
-    func recheck(_ principal: Principal, at moment: Moment) -> Refusal? { nil }
-    func revocation(of credential: Bool, at moment: Moment) -> Refusal? { nil }
+    func revocation(of credential: Bool) -> Inquiry<Refusal?> { .known(nil) }
+    func recheck(_ principal: Principal, at moment: Moment) -> Inquiry<Refusal?> { .known(nil) }
 }

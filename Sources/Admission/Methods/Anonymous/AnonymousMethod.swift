@@ -32,15 +32,18 @@ package struct AnonymousMethod: AdmissionMethod {
 
     package func claim(of credential: NoCredential) -> Claim { Claim(.anonymous) }
 
-    package func verify(_ credential: NoCredential, of request: AdmissionRequest) -> Verification { .anonymous }
+    package func verify(_ credential: NoCredential, of request: AdmissionRequest) -> Inquiry<Verification> {
+        .known(.anonymous)
+    }
 
-    package func recheck(_ principal: Principal, at moment: Moment) -> Refusal? {
-        demand.isOpen(at: moment.unixMilliseconds)
-            ? nil : Refusal(.invalidTicket, detail: "clients without credentials are no longer admitted")
+    package func recheck(_ principal: Principal, at moment: Moment) -> Inquiry<Refusal?> {
+        .known(
+            demand.isOpen(at: moment.unixMilliseconds)
+                ? nil : Refusal(.invalidTicket, detail: "clients without credentials are no longer admitted"))
     }
 
     /// Without a credential, nobody can be found revoked.
-    package func revocation(of credential: NoCredential, at moment: Moment) -> Refusal? { nil }
+    package func revocation(of credential: NoCredential) -> Inquiry<Refusal?> { .known(nil) }
 
     private func admission(despite refusal: Refusal, of request: AdmissionRequest) -> (any AdmissionProof)? {
         guard case .reported = demand, demand.isOpen(at: request.moment.unixMilliseconds),

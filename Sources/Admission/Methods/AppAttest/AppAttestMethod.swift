@@ -41,55 +41,63 @@ package struct AppAttestMethod: AdmissionMethod {
         credential.key.map { Claim(.key($0)) } ?? Claim(method: Self.name)
     }
 
-    package func revocation(
-        of credential: AssertionCredential, at moment: Moment
-    ) throws(KeyRegistryError) -> Refusal? {
-        guard let id = credential.key,
-            try settings?.registry.standing(of: id, at: moment.monotonic)?.isRevoked == true
-        else { return nil }
-        return Refusal(.keyRevoked, detail: "key is revoked, and the assertion wrong")
+    package func revocation(of credential: AssertionCredential) -> Inquiry<Refusal?> {
+        guard let settings, let id = credential.key else { return .known(nil) }
+        return .steps(
+            StandingSteps(id, settings.store) { key, _ in
+                key?.isRevoked == true
+                    ? Refusal(.keyRevoked, detail: "key is revoked, and the assertion wrong") : nil
+            })
     }
 
-    package var preparesRevocations: Bool { settings?.fleet != nil }
-
-    package func prepareRevocation(
-        of credential: AssertionCredential, at moment: Moment, then: @escaping @Sendable () -> Void
-    ) {
-        guard let fleet = settings?.fleet, let id = credential.key else { return then() }
-        fleet.standings.load(id, at: moment.monotonic) { _ in then() }
-    }
-
-    package func verify(
-        _ credential: AssertionCredential, of request: AdmissionRequest
-    ) throws(KeyRegistryError) -> Verification {
+    package func verify(_ credential: AssertionCredential, of request: AdmissionRequest) -> Inquiry<Verification> {
         guard let settings else {
-            return .refused(.assertionRejected, "App Attest is not configured", FailedCheck(.assertionFields))
+            return .known(
+                .refused(.assertionRejected, "App Attest is not configured", FailedCheck(.assertionFields)))
         }
-        let check = AssertionCheck(settings: settings, moment: request.moment)
-        return switch settings.registry {
-        case .immediate(let registry): try check.verify(credential, in: registry)
-        case .shared(let fleet): FleetAssertionCheck(check: check, fleet: fleet).verify(credential)
+        do throws(RefusedRequest) {
+            return .steps(try AssertionSteps(credential, settings, at: request.moment))
+        } catch {
+            return .known(.refused(error.refusal))
         }
-    }
-
-    package func prepareRecheck(
-        of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void
-    ) {
-        guard let fleet = settings?.fleet, let proof = principal.proof as? AppAttestProof else { return then() }
-        fleet.standings.load(proof.key, at: moment.monotonic) { _ in then() }
     }
 
     /// The same checks as for a key that signs an assertion.
-    package func recheck(_ principal: Principal, at moment: Moment) throws(KeyRegistryError) -> Refusal? {
-        guard let settings, let proof = principal.proof as? AppAttestProof,
-            let key = try settings.registry.standing(of: proof.key, at: moment.monotonic)
-        else { return Refusal(.invalidTicket, detail: "the key is no longer registered") }
-        guard !key.isRevoked else { return Refusal(.keyRevoked, detail: "the key is revoked") }
-        guard settings.scope.app(of: key) == proof.app else {
-            return Refusal(
-                .invalidTicket, detail: "the key's app, environment or trust root is no longer configured")
+    package func recheck(_ principal: Principal, at moment: Moment) -> Inquiry<Refusal?> {
+        guard let settings, let proof = principal.proof as? AppAttestProof else { return .known(Self.unregistered) }
+        return .steps(
+            StandingSteps(proof.key, settings.store) { key, _ in
+                guard let key else { return Self.unregistered }
+                guard !key.isRevoked else { return Refusal(.keyRevoked, detail: "the key is revoked") }
+                guard settings.scope.app(of: key) == proof.app else {
+                    return Refusal(
+                        .invalidTicket, detail: "the key's app, environment or trust root is no longer configured")
+                }
+                return nil
+            })
+    }
+
+    private static let unregistered = Refusal(.invalidTicket, detail: "the key is no longer registered")
+}
+
+/// One question about a key, whose answer is judged.
+struct StandingSteps<Outcome: Sendable>: DecisionSteps {
+    private let id: KeyID
+    private let store: GateStore
+    private let judge: @Sendable (KeyStanding?, Moment) -> Outcome
+
+    init(_ id: KeyID, _ store: GateStore, judge: @escaping @Sendable (KeyStanding?, Moment) -> Outcome) {
+        self.id = id
+        self.store = store
+        self.judge = judge
+    }
+
+    func next(_ answer: StoreAnswer?, at moment: Moment) -> Step<Outcome> {
+        switch answer {
+        case nil: .ask(.standing(id, for: .recheck), of: store)
+        case .standing(let standing, _): .decided(judge(standing, moment))
+        default: wrongAnswer(answer)
         }
-        return nil
     }
 }
 

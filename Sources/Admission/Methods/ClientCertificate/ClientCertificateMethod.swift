@@ -33,7 +33,11 @@ package struct ClientCertificateMethod: AdmissionMethod {
 
     package func claim(of certificate: ClientCertificate) -> Claim { Claim(.certificate(sha256: certificate.sha256)) }
 
-    package func verify(_ certificate: ClientCertificate, of request: AdmissionRequest) -> Verification {
+    package func verify(_ certificate: ClientCertificate, of request: AdmissionRequest) -> Inquiry<Verification> {
+        .known(verification(of: certificate, at: request.moment))
+    }
+
+    private func verification(of certificate: ClientCertificate, at moment: Moment) -> Verification {
         guard certificate.isVerified else {
             return .refused(
                 .invalidClientCertificate, "client certificate did not verify",
@@ -48,7 +52,7 @@ package struct ClientCertificateMethod: AdmissionMethod {
                 FailedCheck(.certificateFresh, expected: "a full TLS handshake", received: "a resumed TLS session"))
         }
         // TLS checked the dates when the connection began; the certificate may have expired since.
-        if let notAfter = certificate.notAfter, notAfter < request.moment.unixMilliseconds {
+        if let notAfter = certificate.notAfter, notAfter < moment.unixMilliseconds {
             return .refused(
                 .invalidClientCertificate, "client certificate has expired since", FailedCheck(.certificateLifetime))
         }
@@ -57,9 +61,13 @@ package struct ClientCertificateMethod: AdmissionMethod {
     }
 
     /// TLS has refused revoked ones, and a refused certificate is never admitted all the same.
-    package func revocation(of certificate: ClientCertificate, at moment: Moment) -> Refusal? { nil }
+    package func revocation(of certificate: ClientCertificate) -> Inquiry<Refusal?> { .known(nil) }
 
-    package func recheck(_ principal: Principal, at moment: Moment) -> Refusal? {
+    package func recheck(_ principal: Principal, at moment: Moment) -> Inquiry<Refusal?> {
+        .known(refusal(of: principal, at: moment))
+    }
+
+    private func refusal(of principal: Principal, at moment: Moment) -> Refusal? {
         guard let standing else { return Refusal(.invalidTicket, detail: "client certificates are not configured") }
         guard let chain = (principal.proof as? ClientCertificateProof)?.chain else {
             return Refusal(

@@ -33,13 +33,15 @@ package struct SessionTokenMethod: AdmissionMethod {
         return claim
     }
 
-    package func verify(_ principal: Principal, of request: AdmissionRequest) -> Verification { .given(principal) }
+    package func verify(_ principal: Principal, of request: AdmissionRequest) -> Inquiry<Verification> {
+        .known(.given(principal))
+    }
 
     /// The session's own client is rechecked.
-    package func revocation(of principal: Principal, at moment: Moment) -> Refusal? { nil }
+    package func revocation(of principal: Principal) -> Inquiry<Refusal?> { .known(nil) }
 
     /// No identity has this method.
-    package func recheck(_ principal: Principal, at moment: Moment) -> Refusal? {
-        Refusal(.invalidTicket, detail: "a session's token isn't an identity")
+    package func recheck(_ principal: Principal, at moment: Moment) -> Inquiry<Refusal?> {
+        .known(Refusal(.invalidTicket, detail: "a session's token isn't an identity"))
     }
 }
