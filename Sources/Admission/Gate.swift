@@ -106,40 +106,49 @@ package struct Gate: Sendable {
         return tickets.issue(to: principal, from: address, at: moment.monotonic)
     }
 
-    /// In a fleet, whose store has the tickets. Then ``issueTicket(to:from:at:)`` issues none.
-    package var issuesTicketsLater: Bool { tickets?.tickets != nil }
+    /// Issues a ticket as ``issueTicket(to:from:at:)``, also where a store that takes time has the tickets.
+    package func ticket(for principal: Principal, from address: IPAddress, at moment: Moment) -> Progress<TicketIssue> {
+        ticket(for: principal, from: address, at: moment) { [carrier] tickets, moment in
+            tickets.make(for: principal, from: address, carriedBy: carrier, at: moment)
+        }
+    }
 
-    /// The same in a fleet or alone; the answer comes on any thread, once.
+    /// Issues the next ticket of a session.
+    ///
+    /// - Parameter id: of the session, for ``endTickets(ofSession:keepingThem:at:)``.
+    package func nextTicket(
+        for principal: Principal, ofSession id: String, from address: IPAddress, at moment: Moment
+    ) -> Progress<TicketIssue> {
+        ticket(for: principal, from: address, at: moment) { [carrier] tickets, moment in
+            tickets.makeNext(for: principal, ofSession: id, from: address, carriedBy: carrier, at: moment)
+        }
+    }
+
+    private func ticket(
+        for principal: Principal, from address: IPAddress, at moment: Moment,
+        making make: @escaping @Sendable (TicketOffice, Moment) -> TicketIssueSteps.Made
+    ) -> Progress<TicketIssue> {
+        guard let tickets else { return .decided(issueTicket(to: principal, from: address, at: moment)) }
+        let recheck = RecheckSteps(self, principal, from: address)
+        return tickets.run(TicketIssueSteps(tickets, unless: recheck) { make(tickets, $0) }, at: moment) { [self] in
+            unavailable($0)
+        }
+    }
+
+    /// The same as ``ticket(for:from:at:)``; the answer comes on any thread, once.
     package func issueTicket(
         to principal: Principal, from address: IPAddress, at moment: Moment,
         then: @escaping @Sendable (TicketIssue) -> Void
-    ) {
-        guard let tickets, issuesTicketsLater else {
-            return then(issueTicket(to: principal, from: address, at: moment))
-        }
-        recheck(principal, from: address, at: moment) { refusal in
-            if let refusal { return then(.refused(refusal.failing(.holder))) }
-            tickets.issue(to: principal, from: address, carriedBy: carrier, at: moment, then: then)
-        }
-    }
+    ) { ticket(for: principal, from: address, at: moment).whenDecided(then) }
 
-    /// The next tickets of sessions outlive this process. Then only ``issueNextTicket(to:ofSession:from:at:then:)`` issues them.
-    package var keepsNextTickets: Bool { tickets?.keepsNext ?? false }
-
-    /// Issues the next ticket of a session as ``issueTicket(to:from:at:)``; the answer comes on any thread, once.
-    ///
-    /// - Parameter id: of the session, for ``endTickets(ofSession:keepingThem:at:)``.
+    /// The same as ``nextTicket(for:ofSession:from:at:)``; the answer comes on any thread, once.
     package func issueNextTicket(
         to principal: Principal, ofSession id: String, from address: IPAddress, at moment: Moment,
         then: @escaping @Sendable (TicketIssue) -> Void
-    ) {
-        guard let tickets else { return then(issueTicket(to: principal, from: address, at: moment)) }
-        recheck(principal, from: address, at: moment) { refusal in
-            if let refusal { return then(.refused(refusal.failing(.holder))) }
-            tickets.issueNext(
-                to: principal, ofSession: id, from: address, carriedBy: carrier, at: moment, then: then)
-        }
-    }
+    ) { nextTicket(for: principal, ofSession: id, from: address, at: moment).whenDecided(then) }
+
+    /// The next tickets of sessions outlive this process.
+    package var keepsNextTickets: Bool { tickets?.keepsNext ?? false }
 
     /// A session has ended that may have next tickets.
     ///

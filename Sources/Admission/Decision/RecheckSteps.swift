@@ -43,10 +43,7 @@ extension Gate {
         _ principal: Principal, from address: IPAddress, at moment: Moment,
         then: @escaping @Sendable (Refusal?) -> Void
     ) {
-        switch Decision(RecheckSteps(self, principal, from: address)).run(at: moment) {
-        case .decided(let outcome): then(refusal(outcome))
-        case .later(let later): later.whenDecided { then(refusal($0)) }
-        }
+        Decision(RecheckSteps(self, principal, from: address)).run(at: moment).whenDecided { then(refusal($0)) }
     }
 
     private func refusal(_ outcome: Result<Refusal?, KeyRegistryError>) -> Refusal? {
@@ -58,9 +55,6 @@ extension Gate {
 
     /// Fetches what ``recheck(_:from:at:)`` needs: without it the store may be unavailable to it. `then` is called once, on any thread.
     package func prepareRecheck(of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void) {
-        switch Decision(proof.recheck(principal, at: moment)).run(at: moment) {
-        case .decided: then()
-        case .later(let later): later.whenDecided { _ in then() }
-        }
+        Decision(proof.recheck(principal, at: moment)).run(at: moment).whenDecided { _ in then() }
     }
 }

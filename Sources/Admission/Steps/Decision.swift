@@ -32,6 +32,23 @@ package enum Progress<Outcome: Sendable>: Sendable {
     case later(LaterDecision<Outcome>)
 }
 
+extension Progress {
+    func map<Other: Sendable>(_ change: @escaping @Sendable (Outcome) -> Other) -> Progress<Other> {
+        switch self {
+        case .decided(let outcome): .decided(change(outcome))
+        case .later(let later): .later(later.map(change))
+        }
+    }
+
+    /// `body` is called once: on this stack if the outcome is known, otherwise on any thread.
+    package func whenDecided(_ body: @escaping @Sendable (Outcome) -> Void) {
+        switch self {
+        case .decided(let outcome): body(outcome)
+        case .later(let later): later.whenDecided(body)
+        }
+    }
+}
+
 extension Decision {
     package typealias Outcome = Result<Steps.Outcome, KeyRegistryError>
 

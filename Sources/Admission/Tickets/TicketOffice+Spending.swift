@@ -7,12 +7,15 @@ package struct TicketQuestion: Sendable {
         case take(TicketHash)
         /// Puts one use back.
         case giveBack(FleetTickets.Taken)
+        case keep(TicketContent, uses: Int, TicketHash)
         /// Keeps what a use leaves that the store doesn't count.
         case keepRest(FleetTickets.Taken, TicketHash)
         // Of the store of a gateway that is alone.
         case find(TicketHash)
         /// Durable when it is answered.
         case use(TicketHash)
+        // Of whichever store keeps the next tickets of sessions.
+        case keepNext(KeptTicket)
     }
 
     let step: Step
@@ -29,6 +32,8 @@ package struct TicketAnswer: Sendable {
         case found(TicketContent?)
         /// Whether there was one.
         case used(Bool)
+        /// Or not; also if the store can't answer: what was made for it has to go then.
+        case kept(Result<MarkSpending, KeyRegistryError>)
     }
 
     let kind: Kind
@@ -52,6 +57,9 @@ extension TicketOffice {
             tickets.giveBack(taken, at: time) { then(.success(TicketAnswer(.putBack))) }
         case (.keepRest(let taken, let hash), let tickets?, _):
             tickets.keepRest(of: taken, as: hash, at: time) { then(.success(TicketAnswer(.putBack))) }
+        case (.keep(let content, let uses, let hash), let tickets?, _):
+            tickets.keep(content, uses: uses, as: hash, at: time) { then(.success(TicketAnswer(.kept($0)))) }
+        case (.keepNext(let ticket), _, _): keepNext(ticket, at: moment) { then(.success(TicketAnswer(.kept($0)))) }
         case (.find(let hash), _, let local?):
             local.find(hash, at: moment) { then($0.map { TicketAnswer(.found($0)) }) }
         case (.use(let hash), _, let local?): local.use(hash) { then($0.map { TicketAnswer(.used($0)) }) }
