@@ -29,17 +29,13 @@ extension Gate {
         }
         return .later(
             LaterDecision { body in
-                recheck(principal, from: request.address, at: request.moment) {
-                    body(readmitted(principal, request, unless: $0))
-                }
+                prepareRecheck(of: principal, at: request.moment) { body(readmitted(principal, request)) }
             })
     }
 
-    private func readmitted(
-        _ principal: Principal, _ request: AdmissionRequest, unless refusal: Refusal?
-    ) -> AdmissionDecision {
+    private func readmitted(_ principal: Principal, _ request: AdmissionRequest) -> AdmissionDecision {
         let refusal =
-            refusal
+            recheck(principal, from: request.address, at: request.moment)
             ?? RoutePolicy.refusal(of: principal.identity.method, request)
         return refusal.map { .refused($0.naming(principal.shown)) } ?? seatOwner(principal, for: request)
     }

@@ -31,19 +31,11 @@ extension Gate {
     /// Checks whether a client that was admitted earlier would be admitted now by the same credential. Called before that admission is used
     /// for anything new. Existing sessions continue whatever the result is.
     ///
-    /// For a caller that can't wait: a store that several gateways share is asked by ``recheck(_:from:at:then:)``.
+    /// For a caller that can't wait: of a store that several gateways share it knows what ``prepareRecheck(of:at:then:)`` has fetched.
     ///
     /// - Returns: `nil` if the proof is still valid. If this can't be determined, the client is refused.
     package func recheck(_ principal: Principal, from address: IPAddress, at moment: Moment) -> Refusal? {
         refusal(Decision(RecheckSteps(self, principal, from: address)).runWithoutWaiting(at: moment))
-    }
-
-    /// The same where waiting is possible. `then` is called once, on any thread, with `nil` if the proof is still valid.
-    package func recheck(
-        _ principal: Principal, from address: IPAddress, at moment: Moment,
-        then: @escaping @Sendable (Refusal?) -> Void
-    ) {
-        Decision(RecheckSteps(self, principal, from: address)).run(at: moment).whenDecided { then(refusal($0)) }
     }
 
     private func refusal(_ outcome: Result<Refusal?, KeyRegistryError>) -> Refusal? {

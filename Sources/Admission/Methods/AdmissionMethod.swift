@@ -47,6 +47,8 @@ extension AdmissionMethod {
     /// To read the proofs of an earlier process.
     var proofType: any AdmissionProof.Type { Proof.self }
 
+    func presented(in request: AdmissionRequest) -> PresentedCredential? { presented(in: request, traits) }
+
     func presented(in request: AdmissionRequest, _ traits: MethodTraits) -> PresentedCredential? {
         guard let credential = credential(in: request) else { return nil }
         return PresentedCredential(

@@ -13,7 +13,7 @@ package struct MethodTraits: Sendable {
     package let identityNames: [MethodName]
     /// The header fields and query parameters that the method reads. A request that repeats one of these header fields is refused.
     package let fields: CredentialFieldNames
-    /// How much of `VERIFICATIONS_PER_SECOND` one verification takes. 0 if the method verifies nothing.
+    /// How much of an address' verifications per second one verification takes. 0 if the method verifies nothing.
     package let cost: Int
     /// Whether its clients have to present a shared secret if one is required.
     package let needsSharedSecret: Bool

@@ -37,8 +37,8 @@ struct BadgeRevocationTests {
     }
 
     @Test func `a revocation closes the sessions of the badge and no other ones`() async throws {
-        let bench = try await FleetBench()
-        let gateway = try await bench.gateway("a", methods: [BadgeMethod(desk: BadgeDesk())])
+        let bench = try await FleetBench(methods: [BadgeMethod(desk: BadgeDesk())])
+        let gateway = try await bench.gateway("a")
         let (alice, bob) = try await sessions(at: gateway)
         let (server, logger) = (gateway.server, logger)
         let watcher = RevocationWatcher(Source(revocations: try revocations(of: "alice")), logger: logger) {
@@ -51,8 +51,8 @@ struct BadgeRevocationTests {
     }
 
     @Test func `the end of the badge closes its sessions, whatever access tokens may do`() async throws {
-        let bench = try await FleetBench()
-        let gateway = try await bench.gateway("a", methods: [BadgeMethod(desk: BadgeDesk())])
+        let bench = try await FleetBench(methods: [BadgeMethod(desk: BadgeDesk())])
+        let gateway = try await bench.gateway("a")
         #expect(gateway.server.gate.mayExpire(unlessOutlived: true))
         let (alice, bob) = try await sessions(at: gateway)
         await gateway.server.closeExpired(at: BadgeProof.end - 1, unlessOutlived: true)

@@ -16,7 +16,7 @@ import WireText
 @testable import GatewayServer
 
 /// Gateways of a fleet in one process, which share a directory of sessions and reach each other with real TLS. Each has its own reactors, gate and sessions; anybody
-/// is admitted, unless a test says otherwise.
+/// is admitted.
 final class FleetBench: FleetMembers {
     final class Gateway: Sendable {
         let id: String
@@ -27,9 +27,7 @@ final class FleetBench: FleetMembers {
         let log = LineLog()
         let port: Int
 
-        fileprivate init(
-            _ id: String, _ bench: FleetBench, blocked: String?, methods: [any AdmissionMethod]
-        ) async throws {
+        fileprivate init(_ id: String, _ bench: FleetBench, blocked: String?) async throws {
             self.id = id
             let log = log
             let logger = Logger(label: "fleet") { _ in log }
@@ -39,9 +37,10 @@ final class FleetBench: FleetMembers {
             let names = DialectKind.subprotocols.map(\.name)
             var gate = GateSettings(
                 subprotocols: Subprotocols(names), drain: drain, leases: SessionLeases(maximum: nil),
-                methods: methods)
+                methods: [AnonymousMethod(isAllowed: true)])
             let directory = SessionDirectory(
                 SessionLeaseLimits(perDevice: 100, perAddress: 100), announcer: sessions)
+            if let methods = bench.methods { gate.methods = methods }
             gate.limits = UpgradeLimits(failedUpgradesPerMinute: 100_000)
             gate.findSession = { directory.find($0, at: $1) }
             if let blocked { gate.blockList = try BlockList("address \(blocked)", kinds: []) }
@@ -107,11 +106,14 @@ final class FleetBench: FleetMembers {
     let folder: String
     let tls: TLSSettings
     private let limits: ForwardLimits
+    private let methods: [any AdmissionMethod]?
     private let ports = Mutex<[String: UInt16]>([:])
     private let gone = Mutex(SilentGateways())
 
-    init(_ limits: ForwardLimits = ForwardLimits()) async throws {
+    /// - Parameter methods: nil: anybody is admitted.
+    init(_ limits: ForwardLimits = ForwardLimits(), methods: [any AdmissionMethod]? = nil) async throws {
         self.limits = limits
+        self.methods = methods
         target = try await TargetServer.start(.scripted)
         folder = NSTemporaryDirectory() + "fleet-tests-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -128,11 +130,8 @@ final class FleetBench: FleetMembers {
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
     /// - Parameter blocked: an address that this gateway alone refuses.
-    func gateway(
-        _ id: String, blocking blocked: String? = nil,
-        methods: [any AdmissionMethod] = [AnonymousMethod(isAllowed: true)]
-    ) async throws -> Gateway {
-        try await Gateway(id, self, blocked: blocked, methods: methods)
+    func gateway(_ id: String, blocking blocked: String? = nil) async throws -> Gateway {
+        try await Gateway(id, self, blocked: blocked)
     }
 
     fileprivate func dialling() throws -> TargetTLS {
