@@ -21,17 +21,20 @@ package struct Gate: Sendable {
     let upgradePolicies: [any AdmissionPolicy]
     private let credentialPolicies: [any AdmissionPolicy]
     let settings: GateSettings
+    /// In the order of the settings.
+    let methods: [GateMethod]
     private let block: BlockPolicy
-    private let proof: ProofCheck
+    let proof: ProofCheck
     private let tickets: TicketOffice?
 
     package init(_ settings: GateSettings) {
         self.settings = settings
-        let names = settings.methods.map(\.fields)
+        methods = settings.methods.map(GateMethod.init)
+        let names = methods.map(\.traits.fields)
         fields = CredentialFieldNames(
             headers: names.flatMap(\.headers), parameters: names.flatMap(\.parameters), lists: names.flatMap(\.lists))
         block = BlockPolicy(list: BlockLists(own: settings.blockList, fleet: settings.fleetBlockList))
-        proof = ProofCheck(settings.methods, sharedSecrets: settings.sharedSecrets)
+        proof = ProofCheck(methods, sharedSecrets: settings.sharedSecrets)
         tickets = settings.methods.lazy.compactMap { ($0 as? TicketMethod)?.office }.first
         let state: [any AdmissionPolicy] = [
             DrainingPolicy(drain: settings.drain), block,
@@ -58,7 +61,7 @@ package struct Gate: Sendable {
     package func leaseForRestored() -> SessionLease? { settings.leases.claim(forReturning: true) }
 
     /// Brings clients across to another process, and back from an earlier one.
-    package var carrier: PrincipalCarrier { PrincipalCarrier(settings.methods) }
+    package var carrier: PrincipalCarrier { PrincipalCarrier(methods) }
 
     /// Refuses a blocked address; for endpoints without policies.
     package func refuseBlocked(_ address: IPAddress) -> Refusal? { block.refusal(of: address) }
@@ -89,22 +92,9 @@ package struct Gate: Sendable {
 
     // MARK: Clients that were admitted earlier
 
-    /// Checks whether a client that was admitted earlier would be admitted now by the same credential. Called before that admission is used
-    /// for anything new. Existing sessions continue whatever the result is.
-    ///
-    /// - Returns: `nil` if the proof is still valid. If this can't be determined, the client is refused.
-    package func recheck(_ principal: Principal, from address: IPAddress, at moment: Moment) -> Refusal? {
-        if let refusal = block.refusal(of: address) ?? block.refusal(of: principal.identity) { return refusal }
-        do throws(KeyRegistryError) {
-            return try proof.refusal(of: principal, at: moment)
-        } catch {
-            return unavailable(error)
-        }
-    }
-
-    /// Fetches what ``recheck(_:from:at:)`` needs: without it the store may be unavailable to it. `then` is called once, on any thread.
-    package func prepareRecheck(of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void) {
-        proof.prepare(principal, at: moment, then: then)
+    /// Whether the clock can end a session: then ``Principal/hasExpired(at:unlessOutlived:)`` has to be asked of each.
+    package func mayExpire(unlessOutlived sessionsOutliveTokens: Bool) -> Bool {
+        methods.contains { $0.method.proofType.mayExpire(unlessOutlived: sessionsOutliveTokens) }
     }
 
     /// Issues a ticket for one upgrade by this principal, unless ``recheck(_:from:at:)`` refuses the principal.
@@ -116,44 +106,49 @@ package struct Gate: Sendable {
         return tickets.issue(to: principal, from: address, at: moment.monotonic)
     }
 
-    /// In a fleet, whose store has the tickets. Then ``issueTicket(to:from:at:)`` issues none.
-    package var issuesTicketsLater: Bool { tickets?.tickets != nil }
+    /// Issues a ticket as ``issueTicket(to:from:at:)``, also where a store that takes time has the tickets.
+    package func ticket(for principal: Principal, from address: IPAddress, at moment: Moment) -> Progress<TicketIssue> {
+        ticket(for: principal, from: address, at: moment) { [carrier] tickets, moment in
+            tickets.make(for: principal, from: address, carriedBy: carrier, at: moment)
+        }
+    }
 
-    /// The same in a fleet or alone; the answer comes on any thread, once.
+    /// Issues the next ticket of a session.
+    ///
+    /// - Parameter id: of the session, for ``endTickets(ofSession:keepingThem:at:)``.
+    package func nextTicket(
+        for principal: Principal, ofSession id: String, from address: IPAddress, at moment: Moment
+    ) -> Progress<TicketIssue> {
+        ticket(for: principal, from: address, at: moment) { [carrier] tickets, moment in
+            tickets.makeNext(for: principal, ofSession: id, from: address, carriedBy: carrier, at: moment)
+        }
+    }
+
+    private func ticket(
+        for principal: Principal, from address: IPAddress, at moment: Moment,
+        making make: @escaping @Sendable (TicketOffice, Moment) -> TicketIssueSteps.Made
+    ) -> Progress<TicketIssue> {
+        guard let tickets else { return .decided(issueTicket(to: principal, from: address, at: moment)) }
+        let recheck = RecheckSteps(self, principal, from: address)
+        return tickets.run(TicketIssueSteps(tickets, unless: recheck) { make(tickets, $0) }, at: moment) { [self] in
+            unavailable($0)
+        }
+    }
+
+    /// The same as ``ticket(for:from:at:)``; the answer comes on any thread, once.
     package func issueTicket(
         to principal: Principal, from address: IPAddress, at moment: Moment,
         then: @escaping @Sendable (TicketIssue) -> Void
-    ) {
-        guard let tickets, issuesTicketsLater else {
-            return then(issueTicket(to: principal, from: address, at: moment))
-        }
-        proof.prepare(principal, at: moment) {
-            if let refusal = recheck(principal, from: address, at: moment) {
-                return then(.refused(refusal.failing(.holder)))
-            }
-            tickets.issue(to: principal, from: address, carriedBy: carrier, at: moment, then: then)
-        }
-    }
+    ) { ticket(for: principal, from: address, at: moment).whenDecided(then) }
 
-    /// The next tickets of sessions outlive this process. Then only ``issueNextTicket(to:ofSession:from:at:then:)`` issues them.
-    package var keepsNextTickets: Bool { tickets?.keepsNext ?? false }
-
-    /// Issues the next ticket of a session as ``issueTicket(to:from:at:)``; the answer comes on any thread, once.
-    ///
-    /// - Parameter id: of the session, for ``endTickets(ofSession:keepingThem:at:)``.
+    /// The same as ``nextTicket(for:ofSession:from:at:)``; the answer comes on any thread, once.
     package func issueNextTicket(
         to principal: Principal, ofSession id: String, from address: IPAddress, at moment: Moment,
         then: @escaping @Sendable (TicketIssue) -> Void
-    ) {
-        guard let tickets else { return then(issueTicket(to: principal, from: address, at: moment)) }
-        proof.prepare(principal, at: moment) {
-            if let refusal = recheck(principal, from: address, at: moment) {
-                return then(.refused(refusal.failing(.holder)))
-            }
-            tickets.issueNext(
-                to: principal, ofSession: id, from: address, carriedBy: carrier, at: moment, then: then)
-        }
-    }
+    ) { nextTicket(for: principal, ofSession: id, from: address, at: moment).whenDecided(then) }
+
+    /// The next tickets of sessions outlive this process.
+    package var keepsNextTickets: Bool { tickets?.keepsNext ?? false }
 
     /// A session has ended that may have next tickets.
     ///
@@ -168,46 +163,24 @@ package struct Gate: Sendable {
     // MARK: One decision
 
     func decide(on request: AdmissionRequest, by policies: [any AdmissionPolicy]) -> CredentialDecision {
-        let attempt = AdmissionAttempt(request, by: settings.methods)
-        var secret: SharedSecret?
-        for policy in policies {
-            switch policy.evaluate(attempt) {
-            case .passed: continue
-            case .showed(let shown): secret = shown
-            case .refused(let refusal): return .refused(afterCounting(refusal, of: attempt))
-            }
+        let attempt = AdmissionAttempt(request, by: methods)
+        return switch Decision(GateSteps(self, policies, attempt)).run(at: request.moment) {
+        case .decided(let outcome): decision(outcome, of: attempt)
+        case .later(let later): .later(later.map { decision($0, of: attempt) })
         }
-        guard let chosen = attempt.chosen else { return refuse(Self.undecided(request), attempt, secret) }
-        let outcome: Result<Verification, KeyRegistryError>
-        do throws(KeyRegistryError) {
-            outcome = .success(try chosen.verify(request))
-        } catch {
-            outcome = .failure(error)
+    }
+
+    private func decision(
+        _ outcome: Result<CredentialDecision, KeyRegistryError>, of attempt: AdmissionAttempt
+    ) -> CredentialDecision {
+        switch outcome {
+        case .success(let decision): decision
+        case .failure(let error): .refused(afterCounting(unavailable(error), of: attempt))
         }
-        guard case .success(.later(let start)) = outcome else {
-            guard preparesRevocation(outcome, of: attempt) else {
-                return conclude(outcome, of: attempt, by: chosen.method, secret)
-            }
-            return .later(
-                LaterDecision { [secret] body in
-                    prepare(outcome, of: attempt) {
-                        body(conclude(outcome, of: attempt, by: chosen.method, secret))
-                    }
-                })
-        }
-        return .later(
-            LaterDecision { [secret] body in
-                start { found in
-                    let outcome = found.map { resolve($0, at: request.moment) }
-                    prepare(outcome, of: attempt) {
-                        body(conclude(outcome, of: attempt, by: chosen.method, secret))
-                    }
-                }
-            })
     }
 
     /// The client that holds a ticket of a store, as this gateway knows it.
-    private func resolve(_ verification: Verification, at moment: Moment) -> Verification {
+    func resolve(_ verification: Verification, at moment: Moment) -> Verification {
         guard case .held(let ticket) = verification, let tickets else { return verification }
         do {
             return .given(try ticket.principal(by: carrier, at: (tickets.time(at: moment), moment.monotonic)))
@@ -216,102 +189,23 @@ package struct Gate: Sendable {
         }
     }
 
-    /// Fetches what the conclusion can't wait for: it checks clients again that were admitted earlier, and looks for revocations before it admits one
-    /// despite a refusal.
-    private func prepare(
-        _ outcome: Result<Verification, KeyRegistryError>, of attempt: AdmissionAttempt,
-        then: @escaping @Sendable () -> Void
-    ) {
-        if case .success(.given(let principal)) = outcome {
-            return proof.prepare(principal, at: attempt.request.moment, then: then)
-        }
-        guard preparesRevocation(outcome, of: attempt), let chosen = attempt.chosen else { return then() }
-        chosen.prepareRevocation(attempt.request.moment, then)
+    func exemption(from refusal: Refusal, of request: AdmissionRequest) -> (any AdmissionProof)? {
+        methods.lazy.compactMap { $0.traits.exemption?(refusal, request) }.first
     }
 
-    private func preparesRevocation(
-        _ outcome: Result<Verification, KeyRegistryError>, of attempt: AdmissionAttempt
-    ) -> Bool {
-        guard attempt.chosen?.method.preparesRevocations == true, case .success(.refused(let refusal)) = outcome
-        else { return false }
-        return admission(despite: refusal.naming(attempt.method), of: attempt) != nil
-    }
-
-    private func admission(despite refusal: Refusal, of attempt: AdmissionAttempt) -> (any AdmissionProof)? {
-        settings.methods.lazy.compactMap { $0.admission(despite: refusal, of: attempt.request) }.first
-    }
-
-    private func conclude(
-        _ outcome: Result<Verification, KeyRegistryError>, of attempt: AdmissionAttempt,
-        by method: any AdmissionMethod, _ secret: SharedSecret?
-    ) -> CredentialDecision {
-        do throws(KeyRegistryError) {
-            switch try principal(outcome.get(), by: method, at: attempt.request.moment) {
-            case .success(let principal): return checking(principal.showing(secret), for: attempt)
-            case .failure(let refused): return refuse(refused.refusal, attempt, secret)
-            }
-        } catch {
-            return .refused(afterCounting(unavailable(error), of: attempt))
-        }
-    }
-
-    /// Refuses a client for its credentials, unless a method admits it all the same (`REQUIRE_APP_AUTH=report`). Such a client is admitted by
-    /// the same rules as anonymous ones, and not counted as a failed upgrade. A revoked key stays refused.
-    private func refuse(
-        _ refusal: Refusal, _ attempt: AdmissionAttempt, _ secret: SharedSecret?
-    ) -> CredentialDecision {
-        let named = refusal.naming(attempt.method)
-        guard let proof = admission(despite: named, of: attempt) else {
-            return .refused(afterCounting(refusal, of: attempt))
-        }
-        do throws(KeyRegistryError) {
-            if let revocation = try attempt.chosen?.revocation(attempt.request.moment) {
-                return .refused(afterCounting(revocation, of: attempt))
-            }
-        } catch {
-            return .refused(afterCounting(unavailable(error), of: attempt))
-        }
-        return checking(Principal(.anonymous, proof: proof).showing(secret), for: attempt)
-    }
-
-    private func principal(
-        _ verification: Verification, by method: any AdmissionMethod, at moment: Moment
-    ) throws(KeyRegistryError) -> Result<Principal, Refused> {
-        switch verification {
-        case .verified(let identity, let proof):
-            guard method.identityNames.contains(identity.method), identity.subject?.isEmpty == false else { break }
-            return .success(Principal(identity, proof: proof))
-        case .anonymous: return .success(.anonymous)
-        case .given(let principal):
-            if let refusal = try proof.refusal(of: principal, at: moment) {
-                return .failure(Refused(refusal.failing(.holder)))
-            }
-            return .success(principal)
-        case .refused(let refusal): return .failure(Refused(refusal))
-        case .later, .held: break
-        }
-        return .failure(Refused(Refusal(.appAuthRequired, detail: "\(method.name.label) returned no identity")))
-    }
-
-    private struct Refused: Error {
-        let refusal: Refusal
-
-        init(_ refusal: Refusal) { self.refusal = refusal }
-    }
-
-    private static func undecided(_ request: AdmissionRequest) -> Refusal {
+    static func undecided(_ request: AdmissionRequest) -> Refusal {
         request.session == nil
             ? Refusal(.appAuthRequired, detail: "no credentials")
             : Refusal(.invalidResume, detail: "only a session's token, which can't admit this client by itself")
     }
 
-    private func unavailable(_ error: KeyRegistryError) -> Refusal {
+    func unavailable(_ error: KeyRegistryError) -> Refusal {
         Refusal(.storeUnavailable, detail: "\(error)", retryAfter: max(1, settings.storeRetryAfter()))
     }
 
     /// The checks for every verified identity, independent of the method. For tickets, this is the first check of the block list and the
     /// route; for other methods it is the second, so that no method can forget it.
-    private func checking(_ principal: Principal, for attempt: AdmissionAttempt) -> CredentialDecision {
+    func checking(_ principal: Principal, for attempt: AdmissionAttempt) -> CredentialDecision {
         func refuse(_ refusal: Refusal) -> CredentialDecision { .refused(refusal.naming(attempt.method)) }
         if let refusal = block.refusal(of: principal.identity) { return refuse(refusal.failing(.identityBlocked)) }
         guard !proof.lacksSecret(principal) else {
@@ -347,7 +241,7 @@ package struct Gate: Sendable {
         }
         var refusal = refusal.naming(attempt.method)
         guard refusal.carriesChallenge else { return refusal }
-        refusal.freshChallenge = settings.methods.lazy.compactMap { $0.freshChallenge(at: request.moment) }.first
+        refusal.freshChallenge = methods.lazy.compactMap { $0.traits.challenge?(request.moment) }.first
         return refusal
     }
 }

@@ -104,7 +104,7 @@ struct GatewayService: Service {
         }
     }
 
-    /// Closes sessions whose access token has expired, unless sessions may outlive tokens, and those that were only reported, when
+    /// Closes sessions whose proof has expired, as that of an access token unless sessions may outlive tokens, and those that were only reported, when
     /// `REQUIRE_APP_AUTH=report` ends.
     private func closeExpired() async {
         var report = ReportEnd()
@@ -112,11 +112,9 @@ struct GatewayService: Service {
             try? await Task.sleep(for: RevocationWatcher.interval)
             let time = Int64(Date.now.timeIntervalSince1970 * 1_000)
             if report.isDue(gateway.server.appAuth, at: time) { await gateway.closeReported() }
-            guard !gateway.server.sessionOutlivesToken else { continue }
-            let now = Date.now
-            await gateway.server.closeSessions(
-                where: { principal, _ in (principal.proof as? AccessTokenProof).map { $0.expiresAt <= now } ?? false },
-                reason: .sessionExpired)
+            let outlives = gateway.server.sessionOutlivesToken
+            guard gateway.server.gate.mayExpire(unlessOutlived: outlives) else { continue }
+            await gateway.server.closeExpired(at: .now, unlessOutlived: outlives)
         }
     }
 
@@ -141,6 +139,15 @@ extension Gateway {
             services: [GatewayService(self)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         configuration.cancellationSignals = [.sigquit]
         try await ServiceGroup(configuration: configuration).run()
+    }
+}
+
+extension RelayServer {
+    /// - Parameter sessionsOutliveTokens: `SESSION_OUTLIVES_TOKEN`
+    func closeExpired(at time: Date, unlessOutlived sessionsOutliveTokens: Bool) async {
+        await closeSessions(
+            where: { principal, _ in principal.hasExpired(at: time, unlessOutlived: sessionsOutliveTokens) },
+            reason: .sessionExpired)
     }
 }
 

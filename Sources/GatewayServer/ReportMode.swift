@@ -60,7 +60,7 @@ extension Gateway {
         let isEndOfMode = if case .reported = server.appAuth { true } else { false }
         let count = await server.closeSessions(
             where: { principal, _ in
-                principal.reported != nil || isEndOfMode && principal.identity == .anonymous
+                principal.endsWithReportMode || isEndOfMode && principal.identity == .anonymous
             }, reason: .sessionExpired)
         if count > 0 {
             logger.notice("sessions without app authentication closed", metadata: [LogKeys.count: "\(count)"])

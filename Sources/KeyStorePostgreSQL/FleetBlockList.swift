@@ -43,7 +43,7 @@ package enum FleetBlockList {
     private static func array(_ entries: [String]) -> SQLValue { .array(of: .text, entries.map { .text($0) }) }
 }
 
-extension PostgreSQLKeyRegistry {
+extension PostgreSQLKeyRegistry: SharedBlockEntries {
     /// All entries.
     package func blockedEntries() async throws(KeyRegistryError) -> [String] {
         var all: [String] = []

@@ -2,24 +2,9 @@ package import KeyStore
 package import PostgreSQL
 
 /// The gateways of the fleet, in the store that they share.
-extension PostgreSQLKeyRegistry {
-    /// What a gateway says of itself, always the same.
-    package struct Membership: Sendable {
-        package let id, name, version: String
+extension PostgreSQLKeyRegistry: SharedMembership {
+    package typealias Membership = GatewayMembership
 
-        package init(id: String, name: String, version: String) {
-            self.id = id
-            self.name = name
-            self.version = version
-        }
-    }
-
-    /// Joins, or stays a member. Forgets gateways whose heartbeats stopped long ago, and dead ones of the same name, which this one has replaced.
-    ///
-    /// - Parameters:
-    ///   - uptime: of this gateway, in milliseconds.
-    ///   - madeAt: when the report was made, in the store's time or a little earlier.
-    /// - Returns: all gateways, this one among them.
     package func beat(
         _ member: Membership, uptime: Int64, _ report: GatewayMember.Report, madeAt: Int64? = nil
     ) async throws(KeyRegistryError) -> GatewayMembers {

@@ -6,7 +6,7 @@ import PostgreSQL
 /// Changes have numbers in the order of their commits. Whoever has missed some, because they were forgotten or because the store has another
 /// incarnation and may have gone back, reads everything again. After an error a call goes on where the last one has come to: a change has the present
 /// state read of what it names, so reading it twice does no harm.
-package actor PostgreSQLRevocations: RevocationSource {
+package actor PostgreSQLRevocations: StoreFeed {
     private let registry: PostgreSQLKeyRegistry
     /// Up to where the changes are known.
     private var position: (incarnation: StoreIncarnation, seq: Int64)?
@@ -48,8 +48,7 @@ package actor PostgreSQLRevocations: RevocationSource {
             untold.noteEverything()
             position = (changes.incarnation, changes.newest)
         }
-        untold.revocations = known
-        untold.unreadableSigningKeys = unreadable
+        untold.noteRevocations(known, unreadableSigningKeys: unreadable)
         return true
     }
 
@@ -90,55 +89,6 @@ package actor PostgreSQLRevocations: RevocationSource {
     }
 }
 
-/// What has changed in a fleet's store between two readings of its feed.
-package struct StoreNews: Sendable {
-    /// Keys that are named one by one, while news wait to be told.
-    package static let maximumKeys = 10_000
-
-    /// Keys that were changed, removed or registered again; nil: any may have been, because changes were missed or there are too many.
-    package private(set) var keys: Set<KeyID>? = []
-    package private(set) var changesTokens = false
-    package private(set) var changesBlockList = false
-    /// Nil if nothing has changed.
-    package fileprivate(set) var revocations: StoreRevocations?
-    /// Encrypted with a key that this gateway hasn't, or damaged: what they have signed isn't accepted here.
-    package fileprivate(set) var unreadableSigningKeys = 0
-
-    package init(keys: Set<KeyID>? = []) { self.keys = keys }
-
-    fileprivate mutating func note(_ changes: StoreChanges) {
-        for entry in changes.entries {
-            if entry.kind == .key, let key = KeyID(bytes: entry.subject) { keys?.insert(key) }
-            if entry.kind == .token { changesTokens = true }
-            if entry.kind == .blockList { changesBlockList = true }
-        }
-        limitKeys()
-    }
-
-    /// Adds what came later.
-    package mutating func add(_ later: StoreNews) {
-        if let more = later.keys { keys?.formUnion(more) } else { keys = nil }
-        limitKeys()
-        changesTokens = changesTokens || later.changesTokens
-        changesBlockList = changesBlockList || later.changesBlockList
-        guard let latest = later.revocations else { return }
-        revocations = latest
-        unreadableSigningKeys = later.unreadableSigningKeys
-    }
-
-    /// The caller has read the tokens, or the block list, since.
-    package mutating func hasReadTokens() { changesTokens = false }
-    package mutating func hasReadBlockList() { changesBlockList = false }
-
-    private mutating func limitKeys() { if let count = keys?.count, count > Self.maximumKeys { keys = nil } }
-
-    fileprivate mutating func noteEverything() {
-        keys = nil
-        changesTokens = true
-        changesBlockList = true
-    }
-}
-
 /// A part of the feed.
 struct StoreChanges: Sendable {
     struct Entry: Sendable {
@@ -162,6 +112,19 @@ struct StoreChanges: Sendable {
 
     func continues(_ position: (incarnation: StoreIncarnation, seq: Int64)) -> Bool {
         incarnation == position.incarnation && position.seq >= forgottenThrough
+    }
+}
+
+extension StoreNews {
+    fileprivate mutating func note(_ changes: StoreChanges) {
+        for entry in changes.entries {
+            switch entry.kind {
+            case .key: if let key = KeyID(bytes: entry.subject) { noteKey(key) }
+            case .token: noteTokens()
+            case .blockList: noteBlockList()
+            case .signingKeys, nil: break
+            }
+        }
     }
 }
 

@@ -1,11 +1,14 @@
 package import KeyStore
 import PostgreSQL
 
-/// Which gateway of a fleet does its housekeeping.
-extension PostgreSQLKeyRegistry {
-    /// Whether this gateway is to do it now. Of all gateways that ask, one is told so in each pause.
-    ///
-    /// - Parameter milliseconds: since the last one was told so, at least.
+/// The store of a fleet, with what decides which gateway does its housekeeping.
+extension PostgreSQLKeyRegistry: FleetStorage {
+    package func makeFeed() -> any StoreFeed { PostgreSQLRevocations(of: self) }
+
+    /// The driver's breaker is open.
+    package var isPaused: Bool { figures.isOpen }
+    package var waitingCalls: Int { figures.statements }
+
     package func beginUpkeep(pause milliseconds: Int) async throws(KeyRegistryError) -> Bool {
         try await answer(.beginUpkeep, [.integer(Int64(milliseconds))]) { rows throws(DatabaseError) in
             try rows.only().boolean(0)

@@ -180,6 +180,8 @@ package final class RelayServer: Sendable {
     /// Of the internal listener's own.
     package var internalCertificate: CertificateValidity? { settings.withLock { $0.internalCertificate } }
 
+    package var gate: Gate { settings.withLock { $0.gate } }
+
     /// `SESSION_OUTLIVES_TOKEN`
     package var sessionOutlivesToken: Bool {
         settings.withLock { $0.tokens?.settings.sessionOutlivesToken ?? true }

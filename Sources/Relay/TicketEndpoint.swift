@@ -43,14 +43,14 @@ final class TicketEndpoint {
     }
 
     private func answer(_ exchange: HTTPExchange, to principal: Principal, _ context: RequestContext) {
-        guard gate.issuesTicketsLater else {
-            let issue = gate.issueTicket(to: principal, from: context.address, at: context.moment)
-            return answer(exchange, issue, to: principal, context)
-        }
         let reactor = exchange.reactor
-        let pinned = Pinned((exchange: exchange, endpoint: self), to: reactor)
-        gate.issueTicket(to: principal, from: context.address, at: reactor.moment) { issue in
-            reactor.submit { pinned.value.endpoint.answer(pinned.value.exchange, issue, to: principal, context) }
+        switch gate.ticket(for: principal, from: context.address, at: reactor.moment) {
+        case .decided(let issue): answer(exchange, issue, to: principal, context)
+        case .later(let later):
+            let pinned = Pinned((exchange: exchange, endpoint: self), to: reactor)
+            later.whenDecided { issue in
+                reactor.submit { pinned.value.endpoint.answer(pinned.value.exchange, issue, to: principal, context) }
+            }
         }
     }
 

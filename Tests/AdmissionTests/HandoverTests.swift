@@ -69,7 +69,8 @@ import WireText
             #expect(one?.chain == other?.chain && one?.number == other?.number && one?.subject == other?.subject)
         }
         let unknown = CarriedPrincipal(
-            identity: CarriedIdentity(Identity(method: MethodName(label: "palm", route: nil), subject: "x")),
+            identity: CarriedIdentity(
+                Identity(method: MethodName(label: "palm", route: nil, holders: .one), subject: "x")),
             proof: nil, ticketChainEnd: nil, secret: nil, isByToken: false)
         #expect(throws: CarriedStateFault.self) { try carrier.restore(unknown) }
     }

@@ -1,5 +1,5 @@
-/// An admission method is named in its own folder and in the one list that adds it to the gateway. Everything else uses `AdmissionMethod`,
-/// `MethodName` and `Identity`: then a method that is added can't be forgotten anywhere.
+/// An admission method and its proof are named in the method's own folder and in the one list that adds it to the gateway. Everything else
+/// uses `AdmissionMethod`, `AdmissionProof`, `MethodName` and `Identity`: then a method that is added can't be forgotten anywhere.
 enum AdmissionMethodRule {
     /// Files elsewhere that name a method, each for a part that only this method has.
     static let exceptions: [String: Set<String>] = [
@@ -13,6 +13,10 @@ enum AdmissionMethodRule {
         "Sources/GatewayServer/Control/ControlDesk.swift": ["TicketMethod"],
         // Registrations are App Attest's, and requests for access tokens are for that method.
         "Sources/Relay/DecisionRecord.swift": ["AppAttestMethod", "AccessTokenMethod"],
+        // Access tokens are verified for other requests than upgrades, too.
+        "Sources/Admission/Tokens/TokenSubject.swift": ["AccessTokenProof"],
+        "Sources/Admission/Tokens/ResourceRequest.swift": ["AccessTokenProof"],
+        "Sources/Admission/Tokens/ResourceVerifier.swift": ["AccessTokenProof"],
         // Issues access tokens, to devices that App Attest verifies.
         "Sources/Admission/Tokens/TokenIssuer.swift": ["AppAttestMethod", "AccessTokenMethod"],
     ]
@@ -29,6 +33,17 @@ enum AdmissionMethodRule {
                 let words = file.swift.tokens.map(\.text)
                 return words.indices.dropFirst(2).filter { index in
                     words[index] == "AdmissionMethod" && words[index - 1] == ":" && words[index - 2].hasSuffix("Method")
+                }.map { words[$0 - 2] }
+            })
+    }
+
+    /// The types that conform to `AdmissionProof`, but the names of type parameters.
+    static func proofs(in files: [SourceFile]) -> Set<String> {
+        Set(
+            files.flatMap { file in
+                let words = file.swift.tokens.map(\.text)
+                return words.indices.dropFirst(2).filter { index in
+                    words[index] == "AdmissionProof" && words[index - 1] == ":" && words[index - 2] != "Proof"
                 }.map { words[$0 - 2] }
             })
     }

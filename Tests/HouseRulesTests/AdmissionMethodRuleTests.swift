@@ -3,9 +3,10 @@ import Testing
 @Suite("Admission methods")
 struct AdmissionMethodRuleTests {
     private let methods = AdmissionMethodRule.methods(in: Repository.sources)
+    private let proofs = AdmissionMethodRule.proofs(in: Repository.sources)
 
     private func findings(_ text: String, in path: String = "Sources/Admission/Policies/RatePolicy.swift") -> [String] {
-        AdmissionMethodRule.namesElsewhere(SourceFile(path: path, text: text), methods)
+        AdmissionMethodRule.namesElsewhere(SourceFile(path: path, text: text), methods.union(proofs))
     }
 
     @Test func `the rule finds the gateway's methods`() {
@@ -16,8 +17,16 @@ struct AdmissionMethodRuleTests {
             ])
     }
 
+    @Test func `the rule finds the gateway's proofs`() {
+        #expect(
+            proofs == [
+                "AppAttestProof", "AccessTokenProof", "ClientCertificateProof", "ReportedAdmission", "NoProof",
+            ])
+        #expect(findings("case let proof as AppAttestProof: true", in: "Sources/GatewayServer/A.swift").count == 1)
+    }
+
     @Test func `no policy, list, limit, log or route names a method, so that rules hold for all methods`() {
-        #expect(Repository.sources.flatMap { AdmissionMethodRule.namesElsewhere($0, methods) } == [])
+        #expect(Repository.sources.flatMap { AdmissionMethodRule.namesElsewhere($0, methods.union(proofs)) } == [])
         #expect(findings("if method is AppAttestMethod { return }").count == 1)
         #expect(findings("// AppAttestMethod\nlet a = \"TicketMethod\"") == [])
         #expect(findings("AppAttestMethod.name", in: "Sources/Relay/DecisionRecord.swift") == [])

@@ -53,6 +53,7 @@ enum TextComparisonTable {
             "Admission/Methods/AccessToken/AccessTokenProof",
             "Admission/Methods/AppAttest/AppAttestSettings",
             "Admission/Methods/MethodName",
+            "Admission/Methods/Revocations",
             "Admission/Refusals/RefusalDigest",
             "Admission/Registration/RegistrationRequest",
             "Admission/Request/AdmissionRequest",

@@ -203,7 +203,7 @@ struct RatePolicy: AdmissionPolicy {
     private func cost(of attempt: AdmissionAttempt) -> Int {
         let request = attempt.request
         let showsMore = request.session != nil || checksSecrets && request.authorization != nil
-        return max(attempt.chosen?.method.cost ?? 0, showsMore ? 1 : 0)
+        return max(attempt.chosen?.traits.cost ?? 0, showsMore ? 1 : 0)
     }
 }
 

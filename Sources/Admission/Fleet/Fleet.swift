@@ -11,11 +11,14 @@ package final class Fleet: Sendable {
     package let identity: FleetIdentity
     package let standings: KeyStandings
     let compute: Compute
+    let now: (@Sendable () -> Moment)?
 
+    /// - Parameter now: the time at which an answer has come; `nil`: that of its question.
     package init(
         registry: any SharedKeyRegistry, identity: FleetIdentity, maximumStandings: Int = KeyStandings.defaultMaximum,
-        compute: @escaping Compute
+        now: (@Sendable () -> Moment)? = nil, compute: @escaping Compute
     ) {
+        self.now = now
         self.registry = registry
         self.identity = identity
         standings = KeyStandings(registry, maximum: maximumStandings)
@@ -65,12 +68,6 @@ package final class Fleet: Sendable {
             }
             then(result)
         }
-    }
-
-    func admit(
-        _ use: FleetUse, by key: KeyID, counter: UInt32, at time: MonotonicTime
-    ) async throws(KeyRegistryError) -> AssertionSpending {
-        try await Self.answer { admit(use, by: key, counter: counter, at: time, then: $0) }
     }
 
     /// A client whose challenge was foreign gets another one with the refusal, which must be of the present incarnation.

@@ -2,7 +2,7 @@ import DPoP
 import KeyStore
 
 /// The endpoints that DPoP proofs are sent to: each has replay stores of its own.
-enum ProofEndpoint {
+package enum ProofEndpoint: Sendable {
     case registration, token, resource
 
     fileprivate var kind: SingleUseMark.Kind {
@@ -37,27 +37,25 @@ extension ProofReplays {
 extension TokenSettings {
     var fleet: Fleet? { devices?.fleet }
 
-    /// Uses a proof up in the whole fleet. This gateway's own store comes first: it has the limit for each key, and finds most replays.
-    func spend(
-        _ proof: UnspentProof, at endpoint: ProofEndpoint, _ moment: Moment,
-        then: @escaping @Sendable (Result<ReplaySpending, KeyRegistryError>) -> Void
-    ) {
+    /// Uses a proof up at this gateway, whose own store has the limit for each key and finds most replays. If it is `.spent` there, the claim is
+    /// for the store that has the last word.
+    func claim(
+        _ proof: UnspentProof, at endpoint: ProofEndpoint, _ moment: Moment, freshBy sign: FreshnessSign
+    ) -> (own: ReplaySpending, claim: ProofClaim) {
         let life = life(at: moment)
-        let own = replays.own(of: endpoint).spend(proof.use, at: moment.date, in: life)
-        guard own == .spent, let fleet else { return then(.success(own)) }
-        fleet.spend(proof.use, at: endpoint, in: life, moment.monotonic, then: then)
+        let use = sign == .challenge ? proof.use.shown(in: life) : proof.use
+        let own = replays.own(of: endpoint).spend(use, at: moment.date, in: life)
+        return (own, ProofClaim(use: use, endpoint: endpoint, life: life))
     }
 
     func spend(
         _ proof: UnspentProof, at endpoint: ProofEndpoint, _ moment: Moment, freshBy sign: FreshnessSign
     ) async throws(KeyRegistryError) -> ReplaySpending {
-        let life = life(at: moment)
-        let use = sign == .challenge ? proof.use.shown(in: life) : proof.use
-        var spending = replays.own(of: endpoint).spend(use, at: moment.date, in: life)
-        if spending == .spent, let fleet {
-            spending = try await Fleet.answer { fleet.spend(use, at: endpoint, in: life, moment.monotonic, then: $0) }
-        }
-        return sign == .challenge && spending.isUndecided ? .spent : spending
+        let (own, claim) = claim(proof, at: endpoint, moment, freshBy: sign)
+        guard own == .spent, let fleet else { return own.found(with: sign) }
+        return try await Fleet.answer {
+            fleet.spend(claim.use, at: claim.endpoint, in: claim.life, moment.monotonic, then: $0)
+        }.found(with: sign)
     }
 
     /// Why this gateway would refuse the proof, apart from a lack of room; nil: it wouldn't.
@@ -71,13 +69,16 @@ extension TokenSettings {
 }
 
 extension ReplaySpending {
+    /// What it means where this sign excludes an earlier life.
+    func found(with sign: FreshnessSign) -> ReplaySpending { sign == .challenge && isUndecided ? .spent : self }
+
     /// The replay stores can't tell whether the proof was used.
     fileprivate var isUndecided: Bool { self == .undecidable || self == .perhapsInEarlierLife }
 }
 
 extension Fleet {
     /// - Parameter life: that in which the proof was found to be unused: an incarnation of the store.
-    fileprivate func spend(
+    func spend(
         _ proof: ProofUse, at endpoint: ProofEndpoint, in life: ReplayLife, _ time: MonotonicTime,
         then: @escaping @Sendable (Result<ReplaySpending, KeyRegistryError>) -> Void
     ) {

@@ -5,7 +5,7 @@ package import WireText
 ///
 /// It runs on reactors, like the gate.
 package struct ForwardAuthorization: Sendable {
-    private let verifier: ResourceVerifier
+    private let tokens: TokenSettings
     private let blockList: BlockLists
     /// `AUTHZ_ADMIT`: the names of the methods in routes.
     private let admits: Set<String>
@@ -13,7 +13,7 @@ package struct ForwardAuthorization: Sendable {
     package init(
         _ tokens: TokenSettings, blockList: BlockList, fleetBlockList: SharedBlockList? = nil, admits: Set<String>
     ) {
-        verifier = ResourceVerifier(tokens)
+        self.tokens = tokens
         self.blockList = BlockLists(own: blockList, fleet: fleetBlockList)
         self.admits = admits
     }
@@ -44,24 +44,22 @@ package struct ForwardAuthorization: Sendable {
         }
     }
 
-    /// In a fleet. Then the call that answers at once fails.
-    package var decidesLater: Bool { verifier.answersLater }
+    /// What is decided about a question; an error if the store can't answer.
+    package typealias Outcome = Result<ResourceVerifier.Outcome, KeyRegistryError>
 
+    /// Without waiting: by a gateway that is alone.
     package func decide(
         _ question: Question
     ) throws(KeyRegistryError) -> Result<VerifiedResourceRequest, RefusedRequest> {
         if let refused = refusal(of: question.address) { return .failure(refused) }
-        return try verifier.verify(Self.resource(question)) { refusal(of: $0, $1, question) }
+        return try ResourceVerifier(tokens).verify(Self.resource(question)) { refusal(of: $0, $1, question) }
     }
 
-    /// The same by a gateway of a fleet. The answer comes on any thread, once.
-    package func decide(
-        _ question: Question,
-        then: @escaping @Sendable (Result<ResourceVerifier.Outcome, KeyRegistryError>) -> Void
-    ) {
-        if let refused = refusal(of: question.address) { return then(.success(.failure(refused))) }
-        verifier.verify(
-            Self.resource(question), unless: { refusal(of: $0, $1, question) }, then: then)
+    /// At once if the store does. Otherwise the answer comes on any thread, once.
+    package func decision(on question: Question) -> Progress<Outcome> {
+        if let refused = refusal(of: question.address) { return .decided(.success(.failure(refused))) }
+        let steps = ResourceSteps(Self.resource(question), tokens) { refusal(of: $0, $1, question) }
+        return Decision(steps).run(at: question.moment)
     }
 
     private func refusal(of address: IPAddress) -> RefusedRequest? {

@@ -31,9 +31,9 @@ package struct CarriedPrincipal: Codable, Sendable {
 /// Turns clients into what crosses, and back. What crosses was verified by the process that this one replaces, or comes from another gateway
 /// of the fleet, which may claim anything: so its texts are ASCII and short, as those of every identity.
 package struct PrincipalCarrier: Sendable {
-    private let methods: [any AdmissionMethod]
+    private let methods: [GateMethod]
 
-    init(_ methods: [any AdmissionMethod]) { self.methods = methods }
+    init(_ methods: [GateMethod]) { self.methods = methods }
 
     /// - Returns: `nil` where no method could read the proof again.
     package func carry(_ principal: Principal) -> CarriedPrincipal? {
@@ -68,7 +68,7 @@ package struct PrincipalCarrier: Sendable {
             guard carried.method.hasSameBytes(as: Identity.anonymous.method.label) else { throw CarriedStateFault() }
             return .anonymous
         }
-        let names = methods.lazy.flatMap(\.identityNames)
+        let names = methods.lazy.flatMap(\.traits.identityNames)
         guard (1...Self.maximumSubjectBytes).contains(subject.utf8.count), subject.utf8.allSatisfy({ $0 < 0x80 }),
             let name = names.first(where: { $0.label.hasSameBytes(as: carried.method) })
         else {
@@ -81,7 +81,7 @@ package struct PrincipalCarrier: Sendable {
     static let maximumSubjectBytes = 256
 
     private func method(of label: String) -> (any AdmissionMethod)? {
-        methods.first { method in method.identityNames.contains { $0.label.hasSameBytes(as: label) } }
+        methods.first { $0.traits.identityNames.contains { $0.label.hasSameBytes(as: label) } }?.method
     }
 
     private static func proof<Proof: AdmissionProof>(_ type: Proof.Type, _ bytes: [UInt8]) throws -> any AdmissionProof

@@ -4,9 +4,9 @@ struct AdmissionAttempt: Sendable {
     /// In the order of the gate's methods.
     let presented: [PresentedCredential]
 
-    init(_ request: AdmissionRequest, by methods: [any AdmissionMethod]) {
+    init(_ request: AdmissionRequest, by methods: [GateMethod]) {
         self.request = request
-        presented = methods.compactMap { $0.presented(in: request) }
+        presented = methods.compactMap { $0.method.presented(in: request, $0.traits) }
     }
 
     /// The one that decides. If it is wrong, no other one is tried.
@@ -14,7 +14,7 @@ struct AdmissionAttempt: Sendable {
 
     /// The method that the client tried, for the log. A session's token that matches no session counts as an attempt too.
     var method: MethodName {
-        if let chosen, chosen.method.cost > 0 { return chosen.method.name }
+        if let chosen, chosen.traits.cost > 0 { return chosen.traits.name }
         return request.session == nil ? .none : SessionTokenMethod.name
     }
 }

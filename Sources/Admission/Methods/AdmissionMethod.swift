@@ -8,16 +8,11 @@ package protocol AdmissionMethod: Sendable {
     /// This method's credential in a request, parsed once and unverified.
     associatedtype Credential: Sendable
 
-    /// The name of the credential: an attempt with it has this name in the log, the audit log and metrics.
-    var name: MethodName { get }
-    /// The names of the identities that the method verifies. Most methods use one name for both.
-    var identityNames: [MethodName] { get }
-    /// The header fields and query parameters that the method reads. A request that repeats one of these header fields is refused.
-    var fields: CredentialFieldNames { get }
-    /// How much of an address' verifications per second one verification takes. 0 if the method verifies nothing.
-    var cost: Int { get }
-    /// Whether its clients have to present a shared secret if one is required.
-    var needsSharedSecret: Bool { get }
+    /// What it keeps of a verified credential; ``NoProof`` if it keeps nothing.
+    associatedtype Proof: AdmissionProof
+
+    /// What the gate has to know of it besides its credential.
+    var traits: MethodTraits { get }
 
     /// The credential that the request presents, valid or not; `nil` if it presents none. The first method in the gate's list that finds
     /// one is the request's method; no other one verifies it.
@@ -31,69 +26,34 @@ package protocol AdmissionMethod: Sendable {
 
     /// Verifies the credential, and uses up what can be used once. Called at most once per request, after all checks that use up nothing.
     ///
-    /// A refusal is a return value. An error is thrown only if a store can't answer, never because of client input.
+    /// A refusal is an outcome. An error is thrown only if a store can't answer, never because of client input.
     func verify(
         _ credential: Credential, of request: AdmissionRequest
-    ) throws(KeyRegistryError) -> Verification
+    ) throws(KeyRegistryError) -> Inquiry<Verification>
+
+    /// Whether the credential claims an identity that was revoked: then the refusal. Asked before a client with a wrong credential is admitted
+    /// all the same (``MethodTraits/exemption``).
+    func revocation(of credential: Credential) -> Inquiry<Refusal?>
 
     /// Checks whether an identity that this method verified earlier would be admitted now, by its proof and the current settings, store and
-    /// time. Called before the identity is used again: for a spent ticket, a session's next ticket or a resume.
-    ///
-    /// - Returns: `nil` if the proof is still valid.
-    func recheck(_ principal: Principal, at moment: Moment) throws(KeyRegistryError) -> Refusal?
-
-    /// Fetches what ``recheck(_:at:)`` will need, where that takes time. Called only in decisions that are made later; `then` is called once, on any
-    /// thread, also if fetching has failed.
-    func prepareRecheck(of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void)
-
-    /// Whether the credential claims an identity that was revoked. Asked before a client with a wrong credential is admitted all the same
-    /// (``admission(despite:of:)``).
-    func revocation(of credential: Credential, at moment: Moment) throws(KeyRegistryError) -> Refusal?
-
-    /// Whether ``revocation(of:at:)`` needs something that takes time to fetch.
-    var preparesRevocations: Bool { get }
-
-    /// Fetches it; `then` is called once, on any thread, also if fetching has failed.
-    func prepareRevocation(of credential: Credential, at moment: Moment, then: @escaping @Sendable () -> Void)
-
-    /// Admits a client that another method has refused, or that shows no credential. It becomes anonymous, with the returned proof.
-    ///
-    /// - Returns: `nil` to leave it refused.
-    func admission(despite refusal: Refusal, of request: AdmissionRequest) -> (any AdmissionProof)?
-
-    /// The type of this method's proofs, to read those of an earlier process; `nil`: it has none.
-    var proofType: (any AdmissionProof.Type)? { get }
-
-    /// A challenge that a client refused with 401 can use for its next attempt, without another round trip.
-    func freshChallenge(at moment: Moment) -> String?
+    /// time: `nil` if the proof is still valid. Called before the identity is used again: for a spent ticket, a session's next ticket or a
+    /// resume.
+    func recheck(_ principal: Principal, at moment: Moment) -> Inquiry<Refusal?>
 }
 
 extension AdmissionMethod {
-    package var identityNames: [MethodName] { [name] }
-    package var fields: CredentialFieldNames { CredentialFieldNames() }
-    package var cost: Int { 1 }
-    package var needsSharedSecret: Bool { true }
-    package var proofType: (any AdmissionProof.Type)? { nil }
-    package func freshChallenge(at moment: Moment) -> String? { nil }
-    package func revocation(
-        of credential: Credential, at moment: Moment
-    ) throws(KeyRegistryError) -> Refusal? { nil }
-    package var preparesRevocations: Bool { false }
-    package func prepareRevocation(
-        of credential: Credential, at moment: Moment, then: @escaping @Sendable () -> Void
-    ) { then() }
-    package func prepareRecheck(
-        of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void
-    ) { then() }
-    package func admission(despite refusal: Refusal, of request: AdmissionRequest) -> (any AdmissionProof)? { nil }
+    package var fields: CredentialFieldNames { traits.fields }
 
-    func presented(in request: AdmissionRequest) -> PresentedCredential? {
+    /// To read the proofs of an earlier process.
+    var proofType: any AdmissionProof.Type { Proof.self }
+
+    func presented(in request: AdmissionRequest) -> PresentedCredential? { presented(in: request, traits) }
+
+    func presented(in request: AdmissionRequest, _ traits: MethodTraits) -> PresentedCredential? {
         guard let credential = credential(in: request) else { return nil }
         return PresentedCredential(
-            method: self, claim: claim(of: credential),
-            revocation: { moment throws(KeyRegistryError) in try revocation(of: credential, at: moment) },
-            prepareRevocation: { prepareRevocation(of: credential, at: $0, then: $1) },
-            verify: { request throws(KeyRegistryError) in try verify(credential, of: request) })
+            traits: traits, claim: claim(of: credential),
+            presentation: Presentation(method: self, credential: credential))
     }
 }
 
@@ -122,7 +82,7 @@ package enum Verification: Sendable {
     /// The credential is valid.
     ///
     /// - Parameters:
-    ///   - identity: under one of the method's ``AdmissionMethod/identityNames``. Its subject is stable, not empty and not secret.
+    ///   - identity: under one of the method's ``MethodTraits/identityNames``. Its subject is stable, not empty and not secret.
     ///   - proof: what the method needs to check it again.
     case verified(Identity, proof: any AdmissionProof)
     /// No credentials are needed.
@@ -132,9 +92,6 @@ package enum Verification: Sendable {
     /// The same, from the store of a fleet: another gateway may have admitted the client.
     case held(HeldTicket)
     case refused(Refusal)
-    /// The verification is asynchronous. The gate calls the function once. The answer may arrive on any thread, once, and isn't `.later`
-    /// again.
-    case later(@Sendable (@escaping @Sendable (Result<Verification, KeyRegistryError>) -> Void) -> Void)
 
     package static func refused(
         _ answer: RefusalAnswer, _ detail: String, _ failed: FailedCheck? = nil, retryAfter: Int? = nil
@@ -143,39 +100,32 @@ package enum Verification: Sendable {
     }
 }
 
-/// What a method keeps of a verified credential in order to recheck it. Its lifetime is that of the session and its tickets; with them it
-/// crosses to a process that replaces this one.
-package protocol AdmissionProof: Codable, Sendable {
-    /// Whether it takes kilobytes. Tickets of one client share one such proof, and their number is limited
-    /// (``TicketOffice/maximumLargeProofs``).
-    var isLarge: Bool { get }
-    /// The only routes that it opens, for targets that the client chooses during its session too; nil: all that its method may use.
-    var routes: Set<String>? { get }
-}
-
-extension AdmissionProof {
-    package var routes: Set<String>? { nil }
-}
-
 /// A credential with its method, type-erased.
 struct PresentedCredential: Sendable {
-    let method: any AdmissionMethod
+    let traits: MethodTraits
     let claim: Claim
-    let revocation: @Sendable (Moment) throws(KeyRegistryError) -> Refusal?
-    let prepareRevocation: @Sendable (Moment, @escaping @Sendable () -> Void) -> Void
-    /// Uses up the credential; call it once.
-    let verify: @Sendable (AdmissionRequest) throws(KeyRegistryError) -> Verification
+    fileprivate let presentation: any PresentedToMethod
 
-    init(
-        method: any AdmissionMethod, claim: Claim,
-        revocation: @escaping @Sendable (Moment) throws(KeyRegistryError) -> Refusal?,
-        prepareRevocation: @escaping @Sendable (Moment, @escaping @Sendable () -> Void) -> Void,
-        verify: @escaping @Sendable (AdmissionRequest) throws(KeyRegistryError) -> Verification
-    ) {
-        self.method = method
-        self.claim = claim
-        self.revocation = revocation
-        self.prepareRevocation = prepareRevocation
-        self.verify = verify
+    /// Uses up the credential; call it once.
+    func verify(_ request: AdmissionRequest) throws(KeyRegistryError) -> Inquiry<Verification> {
+        try presentation.verify(request)
     }
+
+    func revocation() -> Inquiry<Refusal?> { presentation.revocation() }
+}
+
+private protocol PresentedToMethod: Sendable {
+    func verify(_ request: AdmissionRequest) throws(KeyRegistryError) -> Inquiry<Verification>
+    func revocation() -> Inquiry<Refusal?>
+}
+
+private struct Presentation<Method: AdmissionMethod>: PresentedToMethod {
+    let method: Method
+    let credential: Method.Credential
+
+    func verify(_ request: AdmissionRequest) throws(KeyRegistryError) -> Inquiry<Verification> {
+        try method.verify(credential, of: request)
+    }
+
+    func revocation() -> Inquiry<Refusal?> { method.revocation(of: credential) }
 }

@@ -44,7 +44,7 @@ package struct MethodName: Hashable, Sendable {
     ///   - proxyByTicket: defaults to `proxy` with `_ticket`.
     package init(
         label: StaticString, route: StaticString?, proxy: StaticString? = nil, proxyByTicket: StaticString? = nil,
-        holders: Holders = .one
+        holders: Holders
     ) {
         let proxy = (proxy ?? label).description
         names = Names(
@@ -59,5 +59,5 @@ package struct MethodName: Hashable, Sendable {
     package func hash(into hasher: inout Hasher) { hasher.combine(label) }
 
     /// The request presented no credential, or was refused before the search for one.
-    package static let none = MethodName(label: "none", route: nil)
+    package static let none = MethodName(label: "none", route: nil, holders: .one)
 }

@@ -16,36 +16,57 @@ extension TicketOffice {
     /// By the clock of the store that has the tickets.
     func time(at moment: Moment) -> Int64 { keeper?.time(at: moment) ?? moment.unixMilliseconds }
 
-    /// Issues the next ticket of a session, as ``issue(to:from:at:)``. The answer comes on any thread, once.
+    /// Makes the next ticket of a session.
     ///
     /// - Parameter id: of the session. With one of its tickets all are used; they end soon after it: ``end(session:keepingTickets:at:)``.
-    func issueNext(
-        to principal: Principal, ofSession id: String, from address: IPAddress, carriedBy carrier: PrincipalCarrier,
-        at moment: Moment, then: @escaping @Sendable (TicketIssue) -> Void
-    ) {
+    func makeNext(
+        for principal: Principal, ofSession id: String, from address: IPAddress, carriedBy carrier: PrincipalCarrier,
+        at moment: Moment
+    ) -> TicketIssueSteps.Made {
         guard let keeper, let lifetime = nextLifetime else {
-            return issue(to: principal, from: address, carriedBy: carrier, at: moment, then: then)
+            return make(for: principal, from: address, carriedBy: carrier, at: moment)
         }
         let time = moment.monotonic
         guard let entry = entry(for: principal, from: address, lifetime: lifetime, at: time) else {
-            return then(.chainEnded)
+            return .decided(.chainEnded)
         }
         let (ticket, mark) = (Ticket(), Self.mark(ofSession: id))
         let hash = TicketHash(ticket)
         guard let content = content(of: entry, principal, mark, carrier, keeper.time(at: moment), at: time),
             let kept = keeper.seal(content, as: hash, at: moment)
-        else { return issue(to: principal, from: address, carriedBy: carrier, at: moment, then: then) }
-        let renewal = sessions.withLock { $0.renew(entry, for: mark, at: time) }
-        if case .full(let seconds) = renewal {
-            return then(.full(retryAfter: min(seconds, Self.longestRetrySeconds)))
+        else { return make(for: principal, from: address, carriedBy: carrier, at: moment) }
+        var isNew = false
+        switch sessions.withLock({ $0.renew(entry, for: mark, at: time) }) {
+        case .full(let seconds): return .decided(.full(retryAfter: min(seconds, Self.longestRetrySeconds)))
+        case .added: isNew = true
+        case .renewed: break
         }
         let expiresIn = Int(entry.expires.milliseconds(since: time) / 1_000)
         let issued = IssuedTicket(ticket: ticket, id: entry.id, expiresIn: expiresIn)
-        keeper.keep(kept, at: moment) { [self] result in
-            let outcome = Self.outcome(result, of: issued)
-            if case .issued = outcome {} else if case .added = renewal { sessions.withLock { $0.withdraw(mark) } }
-            then(outcome)
+        return .kept(
+            by: TicketQuestion(.keepNext(kept)), MadeTicket(issued: issued, entry: .session(mark, isNew: isNew)))
+    }
+
+    /// Issues the next ticket of a session whose client has been checked. The answer comes on any thread, once.
+    func issueNext(
+        to principal: Principal, ofSession id: String, from address: IPAddress, carriedBy carrier: PrincipalCarrier,
+        at moment: Moment, then: @escaping @Sendable (TicketIssue) -> Void
+    ) {
+        let steps = TicketIssueSteps(self) { [self] in
+            makeNext(for: principal, ofSession: id, from: address, carriedBy: carrier, at: $0)
         }
+        run(steps, at: moment, then: then)
+    }
+
+    func forgetSession(_ mark: TicketHash) { sessions.withLock { $0.withdraw(mark) } }
+
+    /// Asks whoever keeps next tickets.
+    func keepNext(
+        _ ticket: KeptTicket, at moment: Moment,
+        then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void
+    ) {
+        guard let keeper else { return then(.failure(.unavailable("no store keeps tickets"))) }
+        keeper.keep(ticket, at: moment, then: then)
     }
 
     private func content(
@@ -90,7 +111,7 @@ extension TicketOffice {
     /// They were used.
     func forget(session mark: [UInt8]?) {
         guard let mark = mark.flatMap({ TicketHash(carried: $0) }) else { return }
-        sessions.withLock { $0.withdraw(mark) }
+        forgetSession(mark)
     }
 
     /// The SHA-256 of a session's id, by which the store knows it.

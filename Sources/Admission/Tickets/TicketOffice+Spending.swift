@@ -1,82 +1,78 @@
 import KeyStore
 
-/// Spends tickets that a store has. Each answer comes on any thread, once.
+/// One step with a ticket that a store has.
+package struct TicketQuestion: Sendable {
+    enum Step: Sendable {
+        // Of a fleet's store.
+        case take(TicketHash)
+        /// Puts one use back.
+        case giveBack(FleetTickets.Taken)
+        case keep(TicketContent, uses: Int, TicketHash)
+        /// Keeps what a use leaves that the store doesn't count.
+        case keepRest(FleetTickets.Taken, TicketHash)
+        // Of the store of a gateway that is alone.
+        case find(TicketHash)
+        /// Durable when it is answered.
+        case use(TicketHash)
+        // Of whichever store keeps the next tickets of sessions.
+        case keepNext(KeptTicket)
+    }
+
+    let step: Step
+
+    init(_ step: Step) { self.step = step }
+}
+
+package struct TicketAnswer: Sendable {
+    enum Kind: Sendable {
+        /// `nil`: there is no such ticket, or others have taken all of its uses.
+        case taken(FleetTickets.Taken?)
+        /// It is there, or can't be.
+        case putBack
+        case found(TicketContent?)
+        /// Whether there was one.
+        case used(Bool)
+        /// Or not; also if the store can't answer: what was made for it has to go then.
+        case kept(Result<MarkSpending, KeyRegistryError>)
+    }
+
+    let kind: Kind
+
+    init(_ kind: Kind) { self.kind = kind }
+}
+
 extension TicketOffice {
-    // MARK: In a fleet
-
-    /// Takes one use of a ticket out of the store, so that the gateways together spend it as often as it was issued for. A use that the route refuses is put back
-    /// before the answer.
-    func spend(
-        _ text: String, in tickets: FleetTickets, for request: AdmissionRequest,
-        then: @escaping @Sendable (Result<StoredTicketSpending, KeyRegistryError>) -> Void
+    /// Asks the store that has the tickets. The answer comes on any thread, once.
+    ///
+    /// - Parameter moment: of the request.
+    func answer(
+        _ question: TicketQuestion, at moment: Moment,
+        then: @escaping @Sendable (Result<TicketAnswer, KeyRegistryError>) -> Void
     ) {
-        guard let hash = TicketHash(text) else { return then(.success(.unknown)) }
-        let time = request.moment.monotonic
-        tickets.take(hash, at: time) { result in
-            switch result {
-            case .failure(let error): then(.failure(error))
-            case .success(nil): then(.success(.unknown))
-            case .success(let taken?): self.use(taken, hash, in: tickets, for: request) { then(.success($0)) }
-            }
-        }
-    }
-
-    private func use(
-        _ taken: FleetTickets.Taken, _ hash: TicketHash, in tickets: FleetTickets, for request: AdmissionRequest,
-        then: @escaping @Sendable (StoredTicketSpending) -> Void
-    ) {
-        let time = request.moment.monotonic
-        guard request.allows(route: taken.content.route) else {
-            return tickets.giveBack(taken, at: time) { then(.methodNotAllowed) }
-        }
-        if taken.isLast { forget(hash) }
-        forget(session: taken.content.session)
-        tickets.keepRest(of: taken, as: hash, at: time) { then(.spent(HeldTicket(taken.content))) }
-    }
-
-    // MARK: Alone
-
-    /// Uses the next ticket of a session of this process or of one before. It is used when that is on the disk; one that the route refuses stays.
-    func spend(
-        _ text: String, in tickets: LocalTickets, for request: AdmissionRequest,
-        then: @escaping @Sendable (Result<StoredTicketSpending, KeyRegistryError>) -> Void
-    ) {
-        guard let hash = TicketHash(text) else { return then(.success(.unknown)) }
-        tickets.find(hash, at: request.moment) { [self] found in
-            switch found {
-            case .failure(let error): then(.failure(error))
-            case .success(nil): then(.success(.unknown))
-            case .success(let content?): use(content, hash, in: tickets, for: request, then: then)
-            }
-        }
-    }
-
-    private func use(
-        _ content: TicketContent, _ hash: TicketHash, in tickets: LocalTickets, for request: AdmissionRequest,
-        then: @escaping @Sendable (Result<StoredTicketSpending, KeyRegistryError>) -> Void
-    ) {
-        guard request.allows(route: content.route) else { return then(.success(.methodNotAllowed)) }
-        tickets.use(hash) { [self] result in
-            if case .success(true) = result { forget(session: content.session) }
-            then(result.map { $0 ? .spent(HeldTicket(content)) : .unknown })
+        let time = moment.monotonic
+        switch (question.step, tickets, local) {
+        case (.take(let hash), let tickets?, _):
+            tickets.take(hash, at: time) { then($0.map { TicketAnswer(.taken($0)) }) }
+        case (.giveBack(let taken), let tickets?, _):
+            tickets.giveBack(taken, at: time) { then(.success(TicketAnswer(.putBack))) }
+        case (.keepRest(let taken, let hash), let tickets?, _):
+            tickets.keepRest(of: taken, as: hash, at: time) { then(.success(TicketAnswer(.putBack))) }
+        case (.keep(let content, let uses, let hash), let tickets?, _):
+            tickets.keep(content, uses: uses, as: hash, at: time) { then(.success(TicketAnswer(.kept($0)))) }
+        case (.keepNext(let ticket), _, _): keepNext(ticket, at: moment) { then(.success(TicketAnswer(.kept($0)))) }
+        case (.find(let hash), _, let local?):
+            local.find(hash, at: moment) { then($0.map { TicketAnswer(.found($0)) }) }
+        case (.use(let hash), _, let local?): local.use(hash) { then($0.map { TicketAnswer(.used($0)) }) }
+        default: then(.failure(.unavailable("no store has tickets")))
         }
     }
 }
 
-/// The outcome of an attempt to spend a ticket that a store has.
-enum StoredTicketSpending: Sendable {
-    case spent(HeldTicket)
-    /// The store hasn't got it, it is used up, or it has expired: these can't be told apart.
-    case unknown
-    /// Valid, but the route doesn't allow its holder's method.
-    case methodNotAllowed
-}
-
-/// A ticket that a store had, one use of which has now been taken. Only ``TicketOffice`` makes one.
+/// A ticket that a store had, one use of which has now been taken. Only the steps of a ticket make one.
 package struct HeldTicket: Sendable {
     private let content: TicketContent
 
-    fileprivate init(_ content: TicketContent) { self.content = content }
+    init(_ content: TicketContent) { self.content = content }
 
     /// - Parameter time: now, by the clock of the store's tickets and of this machine.
     func principal(by carrier: PrincipalCarrier, at time: (store: Int64, here: MonotonicTime)) throws -> Principal {

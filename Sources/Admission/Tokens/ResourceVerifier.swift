@@ -3,89 +3,39 @@ package import FoundationEssentials
 package import KeyStore
 
 /// Verifies an access token together with its proof, for any request. WebSocket upgrades and forward authentication both use it.
-///
-/// The order: `Authorization`, the token, the standing of its subject, the caller's checks, then the proof, whose use is recorded
-/// last. It runs on reactors: the standing is read from the store's synchronous part, and in a fleet it answers later.
 package struct ResourceVerifier: Sendable {
     package typealias Outcome = Result<VerifiedResourceRequest, RefusedRequest>
+    /// Called for a valid token before its proof is checked and spent; for routes and lists.
+    package typealias Objection = @Sendable (Identity, DevelopmentGrant?) -> Refusal?
 
     private let settings: TokenSettings
 
     package init(_ settings: TokenSettings) { self.settings = settings }
 
-    /// In a fleet. Then the call that answers at once fails.
-    package var answersLater: Bool { settings.fleet != nil }
-
-    /// For a gateway that is alone.
-    ///
-    /// - Parameter refuse: called for a valid token before its proof is checked and spent; for routes and lists.
+    /// Where nothing has to be waited for: by a gateway that is alone.
     package func verify(
-        _ request: ResourceRequest,
-        unless refuse: (Identity, DevelopmentGrant?) -> Refusal? = { _, _ in nil }
+        _ request: ResourceRequest, unless refuse: @escaping Objection = { _, _ in nil }
     ) throws(KeyRegistryError) -> Outcome {
-        guard !answersLater else { throw .unavailable("a fleet doesn't answer at once") }
-        let token: VerifiedAccessToken
-        do throws(RefusedRequest) { token = try verifiedToken(request, at: request.moment.date) } catch {
-            return .failure(error)
-        }
-        switch try check(request, token, unless: refuse) {
-        case .failure(let refused): return .failure(refused)
-        case .success(let unspent):
-            let life = settings.life(at: request.moment)
-            let spending = settings.replays.resource.spend(unspent.use.use, at: request.moment.date, in: life)
-            return conclude(unspent, by: spending, request)
-        }
+        guard settings.fleet == nil else { throw .unavailable("a fleet doesn't answer at once") }
+        return try Decision(ResourceSteps(request, settings, unless: refuse)).runWithoutWaiting(at: request.moment)
+            .get()
     }
+}
 
-    /// The same by a gateway of a fleet. The answer comes on any thread, once.
-    package func verify(
-        _ request: ResourceRequest,
-        unless refuse: @escaping @Sendable (Identity, DevelopmentGrant?) -> Refusal? = { _, _ in nil },
-        then: @escaping @Sendable (Result<Outcome, KeyRegistryError>) -> Void
-    ) {
-        let token: VerifiedAccessToken
-        do throws(RefusedRequest) { token = try verifiedToken(request, at: request.moment.date) } catch {
-            return then(.success(.failure(error)))
-        }
-        prepare(AccessTokenProof(token), at: request.moment) { hasRoom in
-            guard hasRoom else { return then(.failure(.queueFull)) }
-            spend(request, token, unless: refuse, then)
-        }
+/// The steps of such a request: `Authorization`, the token, the standing of its subject, the caller's checks, then the proof, whose use is
+/// recorded last. Then the token must still be good.
+struct ResourceSteps: DecisionSteps {
+    private let request: ResourceRequest
+    private let settings: TokenSettings
+    private let refuse: ResourceVerifier.Objection
+    private var token: VerifiedAccessToken?
+    private var unspent: Unspent?
+
+    init(_ request: ResourceRequest, _ settings: TokenSettings, unless refuse: @escaping ResourceVerifier.Objection) {
+        self.request = request
+        self.settings = settings
+        self.refuse = refuse
     }
-
-    private func spend(
-        _ request: ResourceRequest, _ token: VerifiedAccessToken,
-        unless refuse: (Identity, DevelopmentGrant?) -> Refusal?,
-        _ then: @escaping @Sendable (Result<Outcome, KeyRegistryError>) -> Void
-    ) {
-        let checked: Result<Unspent, RefusedRequest>
-        do throws(KeyRegistryError) { checked = try check(request, token, unless: refuse) } catch {
-            return then(.failure(error))
-        }
-        switch checked {
-        case .failure(let refused): then(.success(.failure(refused)))
-        case .success(let unspent):
-            settings.spend(unspent.use, at: .resource, request.moment) { spending in
-                then(spending.map { conclude(unspent, by: $0, request) })
-            }
-        }
-    }
-
-    /// Fetches the standing of the token's subject if it isn't known. What follows verifies a signature: not on the store's thread.
-    ///
-    /// - Parameter then: called with false if there is no room for another computation.
-    private func prepare(
-        _ proof: AccessTokenProof, at moment: Moment, then: @escaping @Sendable (Bool) -> Void
-    ) {
-        guard let fleet = settings.fleet, case .device(let id) = proof.subject,
-            fleet.standings.current(of: id, at: moment.monotonic) == nil
-        else { return then(true) }
-        fleet.standings.load(id, at: moment.monotonic) { _ in
-            if !fleet.compute({ then(true) }) { then(false) }
-        }
-    }
-
-    // MARK: Steps
 
     /// All is verified, but the proof isn't used up.
     private struct Unspent: Sendable {
@@ -95,37 +45,77 @@ package struct ResourceVerifier: Sendable {
         let use: UnspentProof
     }
 
-    private func check(
-        _ request: ResourceRequest, _ token: VerifiedAccessToken,
-        unless refuse: (Identity, DevelopmentGrant?) -> Refusal?
-    ) throws(KeyRegistryError) -> Result<Unspent, RefusedRequest> {
-        var proof = AccessTokenProof(token)
-        let grant: DevelopmentGrant?
-        switch try TokenSubject(settings).standing(of: proof, at: request.moment) {
-        case .refused(let refusal): return .failure(RefusedRequest(refusal))
-        case .good(let found): grant = found
-        }
-        proof.routes = grant?.routes
-        if let refusal = refuse(proof.identity, grant) { return .failure(RefusedRequest(refusal)) }
-        do throws(ProofRefusal) {
-            let use = try proofVerifier(at: request.moment).check(
-                proven(request, by: token), at: request.moment.date)
-            return .success(Unspent(token: token, proof: proof, grant: grant, use: use))
+    mutating func next(_ answer: StoreAnswer?, at moment: Moment) -> Step<ResourceVerifier.Outcome> {
+        do throws(RefusedRequest) {
+            switch (answer, token, unspent) {
+            case (nil, _, _): return try begin()
+            case (.spend(let spending), _, let unspent?):
+                return .decided(.success(try conclude(unspent, by: spending, at: moment.date)))
+            case (let answer?, let token?, nil):
+                let subject = TokenSubject(settings)
+                return try spend(token, subject.standing(of: AccessTokenProof(token), by: answer), at: moment.date)
+            default: wrongAnswer(answer)
+            }
         } catch {
-            return .failure(refused(error, request, token))
+            return .decided(.failure(error))
         }
     }
 
-    private func conclude(_ unspent: Unspent, by spending: ReplaySpending, _ request: ResourceRequest) -> Outcome {
-        do throws(ProofRefusal) {
-            let verified = try unspent.use.concluded(by: spending)
-            return .success(
-                VerifiedResourceRequest(
-                    identity: unspent.proof.identity, claims: unspent.token.claims, proof: unspent.proof,
-                    grant: unspent.grant, freshNonce: freshNonce(after: verified, at: request.moment)))
-        } catch {
-            return .failure(refused(error, request, unspent.token))
+    private mutating func begin() throws(RefusedRequest) -> Step<ResourceVerifier.Outcome> {
+        let time = request.moment.date
+        let token = try verifiedToken(request, at: time)
+        self.token = token
+        switch TokenSubject(settings).look(at: AccessTokenProof(token), for: .token) {
+        case .ask(let question): return .ask(question, of: settings.store)
+        case .known(let standing): return try spend(token, standing, at: time)
         }
+    }
+
+    /// Verifies the proof, and has it used up.
+    private mutating func spend(
+        _ token: VerifiedAccessToken, _ standing: TokenSubject.Standing, at time: Date
+    ) throws(RefusedRequest) -> Step<ResourceVerifier.Outcome> {
+        let unspent = try check(token, standing)
+        self.unspent = unspent
+        let (own, claim) = settings.claim(unspent.use, at: .resource, request.moment, freshBy: .proof)
+        guard own == .spent else { return .decided(.success(try conclude(unspent, by: own, at: time))) }
+        return .ask(.spend(claim), of: settings.store)
+    }
+
+    private func check(
+        _ token: VerifiedAccessToken, _ standing: TokenSubject.Standing
+    ) throws(RefusedRequest) -> Unspent {
+        var proof = AccessTokenProof(token)
+        let grant: DevelopmentGrant?
+        switch standing {
+        case .refused(let refusal): throw RefusedRequest(refusal)
+        case .good(let found): grant = found
+        }
+        proof.routes = grant?.routes
+        if let refusal = refuse(proof.identity, grant) { throw RefusedRequest(refusal) }
+        do throws(ProofRefusal) {
+            let use = try proofVerifier(at: request.moment).check(
+                proven(request, by: token), at: request.moment.date)
+            return Unspent(token: token, proof: proof, grant: grant, use: use)
+        } catch {
+            throw refused(error, request, token)
+        }
+    }
+
+    /// The token may have expired while the store was asked.
+    private func conclude(
+        _ unspent: Unspent, by spending: ReplaySpending, at time: Date
+    ) throws(RefusedRequest) -> VerifiedResourceRequest {
+        let verified: VerifiedProof
+        do throws(ProofRefusal) { verified = try unspent.use.concluded(by: spending) } catch {
+            throw refused(error, request, unspent.token)
+        }
+        guard time < unspent.token.claims.expiresAt else {
+            throw refused(.expired, try presentedToken(request), at: time)
+        }
+        return VerifiedResourceRequest(
+            identity: unspent.proof.identity, claims: unspent.token.claims, proof: unspent.proof,
+            grant: unspent.grant, freshNonce: freshNonce(after: verified, at: request.moment))
     }
 
     private func verifiedToken(
@@ -136,14 +126,20 @@ package struct ResourceVerifier: Sendable {
             return try settings.keys.verify(
                 presented, issuer: settings.issuer, audience: settings.audience, at: time)
         } catch {
-            let (issuer, audience) = (settings.issuer, settings.audience)
-            let failed = FailedCheck(
-                error.check,
-                AccessTokenVerifier.discrepancy(error, of: presented, issuer: issuer, audience: audience, at: time))
-            throw RefusedRequest(
-                .token(
-                    .invalidToken, detail: "access token: \(error)", reason: error.clientDescription, failed: failed))
+            throw refused(error, presented, at: time)
         }
+    }
+
+    private func refused(
+        _ refusal: AccessTokenRefusal, _ presented: PresentedToken, at time: Date
+    ) -> RefusedRequest {
+        let (issuer, audience) = (settings.issuer, settings.audience)
+        let failed = FailedCheck(
+            refusal.check,
+            AccessTokenVerifier.discrepancy(refusal, of: presented, issuer: issuer, audience: audience, at: time))
+        return RefusedRequest(
+            .token(
+                .invalidToken, detail: "access token: \(refusal)", reason: refusal.clientDescription, failed: failed))
     }
 
     private func presentedToken(_ request: ResourceRequest) throws(RefusedRequest) -> PresentedToken {

@@ -132,130 +132,17 @@ extension TokenIssuer {
             object: try body.assertionObject(maximumBytes: devices.maximumAssertionBytes), key: body.key)
         let identity = Identity(method: AccessTokenMethod.name, subject: TokenSubjectName.device(assertion.id))
         if let refusal = refuse(identity) { throw RefusedRequest(refusal.forTokenClient()) }
-        let (key, app) = try await standing(of: assertion, in: registry, devices.scope)
-        let open = try devices.challenges.examine(assertion.nonce, for: .token, at: moment.monotonic)
-            .openInTokenDialect()
-        try settings.refuseUsed(proof, at: .token, in: moment, freshBy: .challenge)
-        let verified = try verify(assertion, over: open, by: key, of: app, devices)
-        try refuseOtherApp(than: app, in: assertion)
-        let spentProof = try await settings.spend(proof, at: .token, in: moment, freshBy: .challenge)
-        let challenge = try devices.challenges.spend(assertion.nonce, for: .token, at: moment.monotonic)
-            .spentInTokenDialect()
-        try await advance(assertion.id, to: verified, spending: challenge, in: registry, at: moment)
+        let steps = DeviceTokenSteps(assertion, proof, settings, devices, at: moment)
+        let outcome = await Decision(steps).run(at: moment, asking: registry)
+        let spentProof: VerifiedProof
+        switch outcome {
+        case .success(let decided): spentProof = try decided.get()
+        case .failure(let error): throw .unavailable(error)
+        }
         let holder = Holder(
             identity: identity, app: assertion.app.description, method: AppAttestMethod.name,
             detail: "app \(assertion.app)")
         return (holder, spentProof)
-    }
-
-    private struct SignedAssertion {
-        let id: KeyID
-        let app: AppID
-        let nonce: String
-        let object: [UInt8]
-        let key: PublicJWK
-    }
-
-    private func verify(
-        _ assertion: SignedAssertion, over challenge: OpenChallenge, by key: KeyStanding, of app: AppID,
-        _ devices: AppAttestSettings
-    ) throws(RefusedRequest) -> VerifiedAssertion {
-        do throws(AssertionError) {
-            return try devices.assertionVerifier.verify(
-                assertion: assertion.object, clientDataHash: challenge.clientDataHash(binding: assertion.key),
-                publicKeyX963: key.publicKeyX963, app: app,
-                previousCounter: settings.fleet == nil ? key.counter : 0)
-        } catch {
-            let (verifier, others) = (devices.assertionVerifier, devices.scope.sortedApps)
-            throw RefusedRequest(
-                .token(
-                    .attestationFailed, detail: "assertion: \(error)", reason: error.clientDescription,
-                    failed: FailedCheck(
-                        error.check, verifier.discrepancy(error, in: assertion.object, app: app, others: others))))
-        }
-    }
-
-    /// Only the key's holder is told which app it was attested for.
-    private func refuseOtherApp(than app: AppID, in assertion: SignedAssertion) throws(RefusedRequest) {
-        guard app != assertion.app else { return }
-        throw RefusedRequest(
-            .token(
-                .attestationFailed, detail: "key was attested for another app",
-                reason: app.reason(named: assertion.app),
-                failed: FailedCheck(
-                    .claimedApp, expected: "\(app), for which the key was attested",
-                    received: "\(assertion.app) in the request")))
-    }
-
-    private func standing(
-        of assertion: SignedAssertion, in registry: any KeyRegistry, _ scope: AttestationScope
-    ) async throws(RefusedRequest) -> (KeyStanding, AppID) {
-        let known: KeyStanding?
-        do throws(KeyRegistryError) { known = try await registry.standing(of: assertion.id) } catch {
-            throw .unavailable(error)
-        }
-        guard let known else {
-            throw RefusedRequest(
-                .token(
-                    .registrationRequired, detail: "key is not registered",
-                    failed: .unregistered(assertion.id)))
-        }
-        guard !known.isRevoked else {
-            throw RefusedRequest(.token(.deviceBlocked, detail: "key is revoked", failed: FailedCheck(.keyRevoked)))
-        }
-        guard let app = scope.app(of: known) else {
-            throw RefusedRequest(
-                .token(
-                    .registrationRequired, detail: "key's app, environment or trust root is not configured",
-                    failed: scope.mismatch(of: known)))
-        }
-        return (known, app)
-    }
-
-    private func advance(
-        _ id: KeyID, to verified: VerifiedAssertion, spending challenge: SpentChallenge,
-        in registry: any KeyRegistry, at moment: Moment
-    ) async throws(RefusedRequest) {
-        let spending: AssertionSpending
-        do throws(KeyRegistryError) {
-            spending = try await spend(challenge, by: id, verified.counter, in: registry, at: moment)
-        } catch { throw .unavailable(error) }
-        switch spending {
-        case .admitted: return
-        case .refused(let mark): _ = try (mark.refused() ?? .alreadySpent).spentInTokenDialect()
-        case .notAdvanced(let advance): try refuse(advance, verified)
-        }
-    }
-
-    /// In a fleet one step spends the challenge and raises the counter.
-    private func spend(
-        _ challenge: SpentChallenge, by id: KeyID, _ counter: UInt32, in registry: any KeyRegistry, at moment: Moment
-    ) async throws(KeyRegistryError) -> AssertionSpending {
-        guard let fleet = settings.fleet else {
-            let advance = try await registry.advanceCounter(of: id, to: counter, at: moment.unixMilliseconds)
-            return advance == .advanced ? .admitted : .notAdvanced(advance)
-        }
-        guard let use = challenge.fleetUse else { return .refused(.foreign) }
-        return try await fleet.admit(use, by: id, counter: counter, at: moment.monotonic)
-    }
-
-    private func refuse(_ advance: CounterAdvance, _ verified: VerifiedAssertion) throws(RefusedRequest) {
-        switch advance {
-        case .advanced: return
-        case .notHigher(let stored):
-            throw RefusedRequest(
-                .token(
-                    .attestationFailed, detail: "counter was used by another request meanwhile",
-                    reason: "the assertion's counter was used by another request meanwhile",
-                    failed: .counterStored(verified.counter, stored: stored)))
-        case .unknownKey:
-            throw RefusedRequest(
-                .token(
-                    .registrationRequired, detail: "key was forgotten meanwhile", failed: FailedCheck(.counterStored)))
-        case .revoked:
-            throw RefusedRequest(
-                .token(.deviceBlocked, detail: "key was revoked meanwhile", failed: FailedCheck(.counterStored)))
-        }
     }
 }
 

@@ -87,7 +87,7 @@ extension TokenSettings {
         return try conclude(proof, by: spending, in: moment)
     }
 
-    private func conclude(
+    func conclude(
         _ proof: UnspentProof, by spending: ReplaySpending, in moment: Moment
     ) throws(RefusedRequest) -> VerifiedProof {
         let time = moment.date
@@ -128,12 +128,17 @@ extension ChallengeSpending {
     func spentInTokenDialect() throws(RefusedRequest) -> SpentChallenge {
         switch self {
         case .spent(let challenge): return challenge
-        case .full(let seconds):
-            throw RefusedRequest(
-                .token(
-                    .challengesExhausted, detail: "spent challenges are at their maximum", reason: reason,
-                    retryAfter: seconds))
-        default: throw RefusedRequest(.token(.nonceExpired, detail: detail, reason: reason, failed: failed))
+        default: throw RefusedRequest(tokenRefusal)
         }
+    }
+
+    /// Not of `.spent`.
+    var tokenRefusal: Refusal {
+        if case .full(let seconds) = self {
+            return .token(
+                .challengesExhausted, detail: "spent challenges are at their maximum", reason: reason,
+                retryAfter: seconds)
+        }
+        return .token(.nonceExpired, detail: detail, reason: reason, failed: failed)
     }
 }

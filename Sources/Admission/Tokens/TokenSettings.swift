@@ -56,6 +56,11 @@ package struct TokenSettings: Sendable {
     }
 }
 
+extension TokenSettings {
+    /// Where the standing of tokens is asked for, and where they are used up.
+    var store: GateStore { GateStore(devices: devices?.registry, development: development) }
+}
+
 extension Refusal {
     /// Access tokens are configured, but no proof can be checked.
     package static var publicOriginRequired: Refusal {

@@ -17,25 +17,48 @@ struct TokenSubject {
 
     init(_ settings: TokenSettings) { self.settings = settings }
 
-    func standing(of proof: AccessTokenProof, at moment: Moment) throws(KeyRegistryError) -> Standing {
+    /// What the store has to be asked, or what is known without it.
+    enum Look {
+        case ask(StoreQuestion)
+        case known(Standing)
+    }
+
+    func look(at proof: AccessTokenProof, for use: StandingUse) -> Look {
         switch proof.subject {
-        case .device(let id): try standing(of: id, app: proof.app, at: moment)
-        case .grant(let id): try standing(ofGrant: id, at: moment)
+        case .device where settings.devices == nil: .known(.refused(Self.unregistered))
+        case .device(let id): .ask(.standing(id, for: use))
+        case .grant where settings.development == nil:
+            .known(
+                .refused(
+                    .token(
+                        .invalidToken, detail: "development tokens are off",
+                        reason: DevelopmentTokenRefusal.switchedOff, failed: FailedCheck(.developmentToken))))
+        case .grant(let id): .ask(.grant(id))
         case .unknown:
-            .refused(
-                .token(
-                    .invalidToken, detail: "the subject of the token is malformed", failed: FailedCheck(.tokenSubject)))
+            .known(
+                .refused(
+                    .token(
+                        .invalidToken, detail: "the subject of the token is malformed",
+                        failed: FailedCheck(.tokenSubject))))
         }
     }
 
-    private func standing(of id: KeyID, app: String, at moment: Moment) throws(KeyRegistryError) -> Standing {
-        guard let devices = settings.devices, let key = try devices.registry.standing(of: id, at: moment.monotonic)
-        else {
-            return .refused(
-                .token(
-                    .invalidToken, detail: "the token's key is not registered any more", reason: Self.notAccepted,
-                    failed: FailedCheck(.keyRegistered)))
+    func standing(of proof: AccessTokenProof, by answer: StoreAnswer) -> Standing {
+        switch (proof.subject, answer) {
+        case (.device, .standing(let key, _)): standing(of: key, app: proof.app)
+        case (.grant(let id), .grant(let standing)): Self.standing(ofGrant: id, standing)
+        default: wrongAnswer(answer)
         }
+    }
+
+    private static var unregistered: Refusal {
+        .token(
+            .invalidToken, detail: "the token's key is not registered any more", reason: notAccepted,
+            failed: FailedCheck(.keyRegistered))
+    }
+
+    private func standing(of key: KeyStanding?, app: String) -> Standing {
+        guard let devices = settings.devices, let key else { return .refused(Self.unregistered) }
         guard !key.isRevoked else {
             return .refused(
                 .token(.deviceBlocked, detail: "the token's key is revoked", failed: FailedCheck(.keyRevoked)))
@@ -50,17 +73,11 @@ struct TokenSubject {
         return .good(nil)
     }
 
-    private func standing(ofGrant id: String, at moment: Moment) throws(KeyRegistryError) -> Standing {
-        guard let development = settings.development else {
-            return .refused(
-                .token(
-                    .invalidToken, detail: "development tokens are off", reason: DevelopmentTokenRefusal.switchedOff,
-                    failed: FailedCheck(.developmentToken)))
-        }
-        switch try development.standing(ofGrant: id, at: moment.unixMilliseconds) {
-        case .granted(let grant): return .good(grant)
+    private static func standing(ofGrant id: String, _ standing: DevelopmentStanding) -> Standing {
+        switch standing {
+        case .granted(let grant): .good(grant)
         case .refused(let reason):
-            return .refused(
+            .refused(
                 .token(
                     .invalidToken, detail: "development token \(id): \(reason)", reason: reason.reason,
                     failed: FailedCheck(

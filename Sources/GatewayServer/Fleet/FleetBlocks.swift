@@ -1,6 +1,5 @@
 import Admission
 import KeyStore
-import KeyStorePostgreSQL
 import Logging
 import Observability
 import Settings
@@ -11,12 +10,12 @@ import Synchronization
 /// Entries are checked before they are stored. One that this gateway can't read, because a newer program has stored it, is left out and reported: the others have effect.
 final class FleetBlocks: Sendable {
     let list = SharedBlockList()
-    private let registry: PostgreSQLKeyRegistry
+    private let registry: any SharedBlockEntries
     private let logger: Logger
     private let unreadable = Mutex(0)
 
     /// Reads the list; blocks.
-    init(_ registry: PostgreSQLKeyRegistry, logger: Logger) throws(KeyRegistryError) {
+    init(_ registry: any SharedBlockEntries, logger: Logger) throws(KeyRegistryError) {
         self.registry = registry
         self.logger = logger
         replace(try registry.blockedEntriesBlocking())

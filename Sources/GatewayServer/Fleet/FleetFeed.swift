@@ -1,19 +1,18 @@
 import Admission
 import KeyStore
-import KeyStorePostgreSQL
 
 /// The feed of a fleet's changes, as this gateway hears it: its revocations go to the sessions, and the rest to what the gateway remembers of the store.
 ///
 /// What couldn't be loaded stays in `unheard`, and the next call goes on with it.
 actor FleetFeed: RevocationSource {
     private let store: FleetStore
-    private let revocations: PostgreSQLRevocations
+    private let feed: any StoreFeed
     private var unheard = StoreNews()
     private var isBusy = false
 
     init(_ store: FleetStore) {
         self.store = store
-        revocations = PostgreSQLRevocations(of: store.registry)
+        feed = store.registry.makeFeed()
     }
 
     func ifChanged() async throws(KeyRegistryError) -> StoreRevocations? {
@@ -26,7 +25,7 @@ actor FleetFeed: RevocationSource {
         let (identity, standings) = (store.fleet.identity, store.fleet.standings)
         identity.note(.init(asked: asked, answered: .now, storeTime: present.time))
         store.fleet.learn(present, askedAt: asked)
-        guard let news = try await revocations.news() else { return nil }
+        guard let news = try await feed.news() else { return nil }
         unheard.add(news)
         try await loadChanges()
         let heard = unheard

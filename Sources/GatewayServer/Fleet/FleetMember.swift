@@ -1,7 +1,6 @@
 import Admission
 import Glibc
 import KeyStore
-import KeyStorePostgreSQL
 import Logging
 import Observability
 import Relay
@@ -65,10 +64,10 @@ final class FleetMember: Sendable {
         self.name = name
     }
 
-    private var membership: PostgreSQLKeyRegistry.Membership { state.withLock { self.membership(in: $0) } }
+    private var membership: GatewayMembership { state.withLock { self.membership(in: $0) } }
 
     /// One name for two rows would be read as a gateway that has started anew.
-    private func membership(in state: State) -> PostgreSQLKeyRegistry.Membership {
+    private func membership(in state: State) -> GatewayMembership {
         .init(
             id: store.member.current, name: state.isReplaced ? name + " (replaced)" : name, version: Gateway.version)
     }

@@ -1,13 +1,12 @@
 import Admission
 import KeyStore
-import KeyStorePostgreSQL
 import WireText
 
 /// The generations of a fleet's secrets in its store. Whichever gateway makes a generation first, all get the same one. The calls block.
 struct FleetSecretStore {
-    private let registry: PostgreSQLKeyRegistry
+    private let registry: any SharedSecretStore
 
-    init(_ registry: PostgreSQLKeyRegistry) { self.registry = registry }
+    init(_ registry: any SharedSecretStore) { self.registry = registry }
 
     /// Makes the first generation if there is none, and the next one if it is due.
     ///

@@ -1,16 +1,15 @@
 import Admission
 import BlockingWork
 import KeyStore
-import KeyStorePostgreSQL
 import Logging
 import Observability
-import PostgreSQL
 import Reactors
 import Settings
 import Synchronization
 import WireText
 
-/// The database of a fleet as a serving gateway uses it: what this gateway shares with the others, and what it knows of it without asking.
+/// The store of a fleet as a serving gateway uses it: what this gateway shares with the others, and what it knows of it without asking. It names
+/// no database: `FleetStore+PostgreSQL` opens one.
 final class FleetStore: Sendable {
     /// Signatures that wait for a thread at most.
     private static let maximumComputations = 256
@@ -19,7 +18,7 @@ final class FleetStore: Sendable {
     let name: String
     /// Of this process, among the fleet's gateways.
     let member: FleetMemberID
-    let registry: PostgreSQLKeyRegistry
+    let registry: any FleetStorage
     let fleet: Fleet
     let grants: GrantStandings
     let blocks: FleetBlocks
@@ -30,33 +29,19 @@ final class FleetStore: Sendable {
     private let unreadable = Mutex(0)
     private let logger: Logger
 
-    /// Returns when the database has answered, or throws.
+    /// Returns when the store has answered, or throws.
     ///
-    /// - Parameter member: the id of the process that this one replaces.
+    /// - Parameters:
+    ///   - name: for the operator.
+    ///   - upkeep: the same store, with connections of its own.
+    ///   - alarm: rings when another process has changed something.
+    ///   - member: the id of the process that this one replaces.
     init(
-        _ configuration: FleetStoreConfiguration, _ observer: StoreObserver, member: String? = nil, logger: Logger
+        _ registry: any FleetStorage, upkeep: @autoclosure () -> any FleetStorage, name: String, alarm: Alarm,
+        member: String?, logger: Logger
     ) throws(GatewayError) {
         self.member = FleetMemberID(member)
-        name = "\(configuration)"
-        self.logger = logger
-        let alarm = Alarm()
-        self.alarm = alarm
-        guard let sealing = SealedSecrets(keys: configuration.secretKeys) else {
-            throw .fleetStore(name, "\(FleetStoreError.secretKeys)")
-        }
-        try Self.checkSchema(configuration)
-        let driver = PostgreSQLDriver(configuration.driverOptions) { event in
-            switch event {
-            case .notified: alarm.ring()
-            case .reachable:
-                logger.notice("the database answers")
-                alarm.ring()
-            case .unreachable(let reason):
-                logger.error("the database can't be reached", metadata: [LogKeys.error: "\(reason)"])
-            }
-        }
-        let registry = PostgreSQLKeyRegistry(driver, sealing: sealing, observer: observer)
-        self.registry = registry
+        (self.name, self.alarm, self.logger, self.registry) = (name, alarm, logger, registry)
         do throws(KeyRegistryError) {
             fleet = try Self.join(registry)
             blocks = try FleetBlocks(registry, logger: logger)
@@ -64,24 +49,11 @@ final class FleetStore: Sendable {
             registry.close()
             throw .fleetStore(name, error.cause)
         }
-        upkeep = FleetUpkeep(configuration, sealing: sealing, observer)
+        self.upkeep = FleetUpkeep(upkeep())
         grants = GrantStandings(registry) { [standings = fleet.standings] in standings.isCurrent(at: .now) }
     }
 
-    private static func checkSchema(_ configuration: FleetStoreConfiguration) throws(GatewayError) {
-        let session: PostgreSQLSession
-        let options = configuration.sessionOptions
-        do throws(DatabaseError) {
-            session = try PostgreSQLSession(options, within: options.longestMilliseconds)
-        } catch {
-            throw .fleetStore("\(configuration)", "\(error)")
-        }
-        do throws(PostgreSQLSchemaError) { try PostgreSQLSchema.current.check(session) } catch {
-            throw .fleetStore("\(configuration)", "\(error)")
-        }
-    }
-
-    private static func join(_ registry: PostgreSQLKeyRegistry) throws(KeyRegistryError) -> Fleet {
+    private static func join(_ registry: any FleetStorage) throws(KeyRegistryError) -> Fleet {
         let asked = MonotonicTime.now
         let present = try registry.presentBlocking()
         let answered = MonotonicTime.now
@@ -90,7 +62,7 @@ final class FleetStore: Sendable {
         let identity = FleetIdentity(
             present.incarnation, began: present.began, secrets: secrets, clock: clock, at: answered)
         let threads = BlockingThreads("signatures", count: Cores.count, maximumWaiting: maximumComputations)
-        return Fleet(registry: registry, identity: identity) { threads.start($0) }
+        return Fleet(registry: registry, identity: identity, now: { .now }) { threads.start($0) }
     }
 
     // MARK: Upkeep
@@ -126,7 +98,7 @@ final class FleetStore: Sendable {
     }
 
     /// Seconds after which the database may answer again.
-    var retryAfter: Int { registry.figures.isOpen ? 3 : 1 }
+    var retryAfter: Int { registry.isPaused ? 3 : 1 }
 }
 
 extension MonotonicTime {

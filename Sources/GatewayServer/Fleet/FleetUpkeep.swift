@@ -1,7 +1,4 @@
 import KeyStore
-import KeyStorePostgreSQL
-import PostgreSQL
-import Settings
 
 /// The housekeeping of a fleet's database. Every gateway asks regularly whether it is due; one of them does it.
 ///
@@ -12,12 +9,10 @@ struct FleetUpkeep {
     /// Between two runs in the fleet, at least. A little less than between two calls of one gateway, so that one alone doesn't miss every second run.
     private static let pauseMilliseconds = 4_000
 
-    private let registry: PostgreSQLKeyRegistry
+    private let registry: any FleetStorage
 
-    init(_ configuration: FleetStoreConfiguration, sealing: SealedSecrets, _ observer: StoreObserver) {
-        registry = PostgreSQLKeyRegistry(
-            PostgreSQLDriver(configuration.upkeepOptions), sealing: sealing, observer: observer)
-    }
+    /// - Parameter registry: with connections of its own.
+    init(_ registry: any FleetStorage) { self.registry = registry }
 
     /// Has the database forget what has expired, if it is this gateway's turn.
     ///
@@ -28,15 +23,5 @@ struct FleetUpkeep {
         try await registry.forgetChanges()
         try await registry.forgetHoldings()
         try await registry.forgetLostSessions()
-    }
-}
-
-extension FleetStoreConfiguration {
-    fileprivate var upkeepOptions: DriverOptions {
-        var options = driverOptions
-        options.connections = 1
-        // Those of the gate hear the announcements.
-        options.channel = nil
-        return options
     }
 }

@@ -1,5 +1,4 @@
 import KeyStore
-import KeyStorePostgreSQL
 import Relay
 
 /// What membership means for sessions that can be resumed through every gateway.

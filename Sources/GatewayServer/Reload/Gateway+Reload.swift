@@ -99,9 +99,8 @@ extension Gateway {
             material.revokes(issuer: number.issuer, serial: number.serial)
         }
         let count = await server.closeSessions(
-            where: { principal, _ in
-                (principal.proof as? ClientCertificateProof)?.number.map(isRevoked) ?? false
-            }, reason: .deviceBlocked)
+            where: { principal, _ in principal.isRevoked(by: .certificates(isRevoked: isRevoked)) },
+            reason: .deviceBlocked)
         logger.noteClosed(count, "sessions of revoked certificates closed")
     }
 
@@ -163,6 +162,14 @@ extension RelayServer {
             }, reason: .deviceBlocked)
         logger.noteClosed(count, "sessions of blocked clients closed")
     }
+
+    /// Closes the sessions of clients whose proof the store has revoked.
+    func close(_ revoked: RevokedCredentials, _ logger: Logger) async {
+        guard !revoked.isEmpty else { return }
+        let count = await closeSessions(
+            where: { principal, _ in principal.isRevoked(by: .store(revoked)) }, reason: .deviceBlocked)
+        logger.noteClosed(count, "sessions of revoked keys closed")
+    }
 }
 
 extension RevocationWatcher {
@@ -174,18 +181,7 @@ extension RevocationWatcher {
             self.init(try store.revocations(), alarm: store.fleet?.alarm ?? Alarm(), logger: logger) { revocations in
                 tokenKeys?.replace(revocations.signingKeys)
                 if let blocked = store.fleet?.blocks.list.takeNew() { await server.close(blocked, logger) }
-                let signers = Set(revocations.signingKeys.revoked.map(\.id))
-                guard !revocations.keys.isEmpty || !revocations.grants.isEmpty || !signers.isEmpty else { return }
-                let count = await server.closeSessions(
-                    where: { principal, _ in
-                        switch principal.proof {
-                        case let proof as AppAttestProof: revocations.keys.contains(proof.key)
-                        case let proof as AccessTokenProof:
-                            signers.contains(proof.signingKeyID) || revocations.revokes(proof.subject)
-                        default: false
-                        }
-                    }, reason: .deviceBlocked)
-                logger.noteClosed(count, "sessions of revoked keys closed")
+                await server.close(RevokedCredentials(revocations), logger)
             }
         } catch {
             throw store.failure("\(error)")
@@ -198,16 +194,6 @@ extension ReloadResult {
         switch outcome {
         case .applied: self = .applied
         case .refused: self = .refused
-        }
-    }
-}
-
-extension StoreRevocations {
-    fileprivate func revokes(_ subject: AccessTokenProof.Subject) -> Bool {
-        switch subject {
-        case .device(let key): keys.contains(key)
-        case .grant(let id): grants.contains(id)
-        case .unknown: true
         }
     }
 }

@@ -1,8 +1,6 @@
 import Admission
 import KeyStore
-import KeyStorePostgreSQL
 import KeyStoreSQLite
-import PostgreSQL
 
 /// The key store that a gateway serves from: a file of its own, or the database of a fleet.
 enum GatewayStore: Sendable {
@@ -70,7 +68,7 @@ enum GatewayStore: Sendable {
     var queueLengths: [(name: String, count: Int)] {
         switch self {
         case .file(let store): store.queueLengths
-        case .fleet(let store): [("postgresql", store.registry.figures.statements)]
+        case .fleet(let store): [("postgresql", store.registry.waitingCalls)]
         }
     }
 

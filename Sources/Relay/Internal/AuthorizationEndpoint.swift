@@ -35,17 +35,18 @@ struct AuthorizationEndpoint: InternalEndpoint {
         let isEnvoy = !demand.rest.isEmpty
         switch question(head, demand, context) {
         case .failure(let refused): exchange.respond(refuse(refused.refusal, context))
-        case .success(let question) where authorization.decidesLater:
-            let pinned = Pinned((exchange: exchange, endpoint: self), to: reactor)
-            authorization.decide(question) { result in
-                reactor.submit {
-                    let (exchange, endpoint) = pinned.value
-                    exchange.respond(endpoint.answer(result, isEnvoy: isEnvoy, context))
+        case .success(let question):
+            switch authorization.decision(on: question) {
+            case .decided(let outcome): exchange.respond(answer(outcome, isEnvoy: isEnvoy, context))
+            case .later(let later):
+                let pinned = Pinned((exchange: exchange, endpoint: self), to: reactor)
+                later.whenDecided { outcome in
+                    reactor.submit {
+                        let (exchange, endpoint) = pinned.value
+                        exchange.respond(endpoint.answer(outcome, isEnvoy: isEnvoy, context))
+                    }
                 }
             }
-        case .success(let question):
-            let result = Result { () throws(KeyRegistryError) in try authorization.decide(question) }
-            exchange.respond(answer(result, isEnvoy: isEnvoy, context))
         }
         return true
     }
@@ -66,7 +67,7 @@ struct AuthorizationEndpoint: InternalEndpoint {
     }
 
     private func answer(
-        _ result: Result<ResourceVerifier.Outcome, KeyRegistryError>, isEnvoy: Bool, _ context: RequestContext
+        _ result: ForwardAuthorization.Outcome, isEnvoy: Bool, _ context: RequestContext
     ) -> HTTPAnswer {
         switch result {
         case .success(.success(let verified)): admit(verified, isEnvoy: isEnvoy, context)

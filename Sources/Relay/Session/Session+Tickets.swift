@@ -13,12 +13,16 @@ extension Session {
             case .translated(let translation) = dialect, translation.value.hasNotices
         else { return }
         let gate = sessions.gate
-        guard gate.keepsNextTickets || gate.issuesTicketsLater, let id else {
+        guard let id else {
             return send(gate.issueTicket(to: client.principal, from: client.address, at: loop.moment))
         }
+        let later: LaterDecision<TicketIssue>
+        switch gate.nextTicket(for: client.principal, ofSession: id, from: client.address, at: loop.moment) {
+        case .decided(let issue): return send(issue)
+        case .later(let decision): later = decision
+        }
         let bound = LoopBound((session: self, table: sessions), to: loop)
-        gate.issueNextTicket(to: client.principal, ofSession: id, from: client.address, at: loop.moment) {
-            [loop] issue in
+        later.whenDecided { [loop] issue in
             loop.submit {
                 let (session, table) = bound.value
                 // Meanwhile the session may have moved to another loop, or its client may have left.

@@ -139,6 +139,25 @@ struct FleetTokenTests {
         #expect(gate(1).evaluate(try upgrade(token)).awaited?.admitted != nil)
     }
 
+    @Test mutating func `a token that expires while the store is asked isn't admitted`() async throws {
+        let token = try #require(await issuer(0).issue(try tokens.request(nonce: challenge(of: 0))).token).text
+        for (milliseconds, isGood) in [(299_999, true), (300_000, false)] {
+            let slow = Fleet(
+                registry: fleet.store, identity: fleet.gateways[1].identity, now: { start + milliseconds }
+            ) { work in
+                work()
+                return true
+            }
+            var settings = settings(of: 1)
+            settings.devices?.registry = .shared(slow)
+            var gate = fleet.gateways[1].settings
+            gate.methods = [AccessTokenMethod(settings)] + gate.methods
+            let decision = Gate(gate).evaluate(try upgrade(token)).awaited
+            #expect((decision?.admitted != nil) == isGood)
+            #expect((decision?.refusal?.answer == .invalidToken) != isGood)
+        }
+    }
+
     @Test mutating func `a proof of before a crash isn't admitted after it, and a new one is with a nonce`()
         async throws
     {

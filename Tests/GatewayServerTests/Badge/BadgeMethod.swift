@@ -1,4 +1,5 @@
 import Admission
+import FoundationEssentials
 import KeyStore
 import Settings
 import Synchronization
@@ -13,14 +14,18 @@ struct BadgeMethod: AdmissionMethod {
         let password: String
     }
 
-    static let name = MethodName(label: "badge", route: "badge")
+    static let name = MethodName(label: "badge", route: "badge", holders: .one)
 
     let desk: BadgeDesk
 
-    var name: MethodName { Self.name }
-    var fields: CredentialFieldNames { CredentialFieldNames(headers: ["x-badge"]) }
-    /// Twice that of the gateway's own methods.
-    var cost: Int { 2 }
+    typealias Proof = BadgeProof
+
+    /// The cost is twice that of the gateway's own methods.
+    var traits: MethodTraits {
+        MethodTraits(
+            name: Self.name, identityNames: [Self.name], fields: CredentialFieldNames(headers: ["x-badge"]), cost: 2,
+            needsSharedSecret: true, challenge: nil, exemption: nil)
+    }
 
     func credential(in request: AdmissionRequest) -> Badge? {
         guard let text = request.fields.header("x-badge") else { return nil }
@@ -30,15 +35,32 @@ struct BadgeMethod: AdmissionMethod {
 
     func claim(of badge: Badge) -> Claim { Claim(Identity(method: Self.name, subject: badge.name)) }
 
-    func verify(_ badge: Badge, of request: AdmissionRequest) throws(KeyRegistryError) -> Verification {
+    func verify(_ badge: Badge, of request: AdmissionRequest) throws(KeyRegistryError) -> Inquiry<Verification> {
         desk.noteVerification()
-        guard desk.answersLater else { return try verify(badge) }
-        return .later { [desk] answer in
-            desk.hold {
-                do throws(KeyRegistryError) {
-                    answer(.success(try verify(badge)))
-                } catch {
-                    answer(.failure(error))
+        return desk.answersLater ? .steps(Steps(method: self, badge: badge)) : .known(try verify(badge))
+    }
+
+    /// One question to the desk.
+    private struct Steps: DecisionSteps {
+        let method: BadgeMethod
+        let badge: Badge
+
+        func next(_ answer: StoreAnswer?, at moment: Moment) -> Step<Verification> {
+            switch answer {
+            case nil: .ask(.own(ask), of: GateStore())
+            case .own(let verification as Verification): .decided(verification)
+            default: preconditionFailure("The desk was asked.")
+            }
+        }
+
+        private var ask: StoreQuestion.OwnQuestion {
+            { answer in
+                method.desk.hold {
+                    do throws(KeyRegistryError) {
+                        answer(.success(try method.verify(badge)))
+                    } catch {
+                        answer(.failure(error))
+                    }
                 }
             }
         }
@@ -49,17 +71,42 @@ struct BadgeMethod: AdmissionMethod {
         guard desk.isValid(badge.name), badge.password == "open sesame" else {
             return .refused(.appAuthRequired, "badge is unknown")
         }
-        return .verified(Identity(method: Self.name, subject: badge.name), proof: BadgeProof())
+        return .verified(Identity(method: Self.name, subject: badge.name), proof: BadgeProof(of: badge.name))
     }
 
-    func recheck(_ principal: Principal, at moment: Moment) -> Refusal? {
-        principal.proof is BadgeProof && principal.identity.subject.map(desk.isValid) == true
-            ? nil : Refusal(.invalidTicket, detail: "the badge was taken back")
+    func revocation(of badge: Badge) -> Inquiry<Refusal?> { .known(nil) }
+
+    func recheck(_ principal: Principal, at moment: Moment) -> Inquiry<Refusal?> {
+        .known(
+            principal.proof is BadgeProof && principal.identity.subject.map(desk.isValid) == true
+                ? nil : Refusal(.invalidTicket, detail: "the badge was taken back"))
     }
 }
 
+/// Each badge has a key in the store, with which the operator revokes it, and is good until a date.
 struct BadgeProof: AdmissionProof, Codable {
+    static let end = Date(timeIntervalSince1970: 4_000_000_000)
+
+    let holder: String
+
+    init(of holder: String) { self.holder = holder }
+
+    /// 32 bytes of the first letter.
+    static func key(of holder: String) -> KeyID? {
+        KeyID(bytes: [UInt8](repeating: holder.utf8.first ?? 0, count: KeyID.length))
+    }
+
     var isLarge: Bool { false }
+    var routes: Set<String>? { nil }
+
+    func isRevoked(by revocations: Revocations) -> Bool {
+        switch revocations {
+        case .store(let revoked): Self.key(of: holder).map(revoked.keys.contains) ?? true
+        case .certificates: false
+        }
+    }
+
+    static var expiry: ProofExpiry<BadgeProof> { .at { _ in end } }
 }
 
 /// Knows which badges are valid, and counts its calls.

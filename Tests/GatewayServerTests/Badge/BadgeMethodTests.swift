@@ -153,16 +153,23 @@ struct BadgeMethodTests {
 
 /// Finds its credential in every request, and claims this identity.
 private struct ImpostorMethod: AdmissionMethod {
-    static let name = MethodName(label: "impostor", route: nil)
+    typealias Proof = BadgeProof
+
+    static let name = MethodName(label: "impostor", route: nil, holders: .one)
 
     let identity: Identity
 
-    var name: MethodName { Self.name }
+    var traits: MethodTraits {
+        MethodTraits(
+            name: Self.name, identityNames: [Self.name], fields: CredentialFieldNames(), cost: 1,
+            needsSharedSecret: true, challenge: nil, exemption: nil)
+    }
 
     func credential(in request: AdmissionRequest) -> Bool? { true }
     func claim(of credential: Bool) -> Claim { Claim(method: nil) }
-    func verify(_ credential: Bool, of request: AdmissionRequest) -> Verification {
-        .verified(identity, proof: BadgeProof())
+    func verify(_ credential: Bool, of request: AdmissionRequest) -> Inquiry<Verification> {
+        .known(.verified(identity, proof: BadgeProof(of: "alice")))
     }
-    func recheck(_ principal: Principal, at moment: Moment) -> Refusal? { nil }
+    func revocation(of credential: Bool) -> Inquiry<Refusal?> { .known(nil) }
+    func recheck(_ principal: Principal, at moment: Moment) -> Inquiry<Refusal?> { .known(nil) }
 }

@@ -40,6 +40,7 @@ final class FleetBench: FleetMembers {
                 methods: [AnonymousMethod(isAllowed: true)])
             let directory = SessionDirectory(
                 SessionLeaseLimits(perDevice: 100, perAddress: 100), announcer: sessions)
+            if let methods = bench.methods { gate.methods = methods }
             gate.limits = UpgradeLimits(failedUpgradesPerMinute: 100_000)
             gate.findSession = { directory.find($0, at: $1) }
             if let blocked { gate.blockList = try BlockList("address \(blocked)", kinds: []) }
@@ -105,11 +106,14 @@ final class FleetBench: FleetMembers {
     let folder: String
     let tls: TLSSettings
     private let limits: ForwardLimits
+    private let methods: [any AdmissionMethod]?
     private let ports = Mutex<[String: UInt16]>([:])
     private let gone = Mutex(SilentGateways())
 
-    init(_ limits: ForwardLimits = ForwardLimits()) async throws {
+    /// - Parameter methods: nil: anybody is admitted.
+    init(_ limits: ForwardLimits = ForwardLimits(), methods: [any AdmissionMethod]? = nil) async throws {
         self.limits = limits
+        self.methods = methods
         target = try await TargetServer.start(.scripted)
         folder = NSTemporaryDirectory() + "fleet-tests-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

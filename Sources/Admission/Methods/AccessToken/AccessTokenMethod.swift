@@ -1,4 +1,4 @@
-package import KeyStore
+import KeyStore
 import WireText
 
 /// An access token with a proof of possession (RFC 9449), from `POST /token`. Tokens of attested devices and of development tokens are
@@ -7,8 +7,8 @@ import WireText
 /// A `DPoP` field, the scheme `DPoP`, or a bearer token that looks like one of ours selects this method; a bound token without a proof is
 /// refused and never read as another credential.
 package struct AccessTokenMethod: AdmissionMethod {
-    package static let name = MethodName(label: "access_token", route: "token")
-    package static let developmentName = MethodName(label: "development_token", route: "dev")
+    package static let name = MethodName(label: "access_token", route: "token", holders: .one)
+    package static let developmentName = MethodName(label: "development_token", route: "dev", holders: .one)
 
     static let header = "dpop"
     static let authorization = "authorization"
@@ -18,11 +18,13 @@ package struct AccessTokenMethod: AdmissionMethod {
 
     package init(_ settings: TokenSettings?) { self.settings = settings }
 
-    package var name: MethodName { Self.name }
-    package var proofType: (any AdmissionProof.Type)? { AccessTokenProof.self }
-    package var identityNames: [MethodName] { [Self.name, Self.developmentName] }
-    package var fields: CredentialFieldNames {
-        CredentialFieldNames(headers: [Self.header, Self.authorization], lists: [Self.header])
+    package typealias Proof = AccessTokenProof
+
+    package var traits: MethodTraits {
+        MethodTraits(
+            name: Self.name, identityNames: [Self.name, Self.developmentName],
+            fields: CredentialFieldNames(headers: [Self.header, Self.authorization], lists: [Self.header]), cost: 1,
+            needsSharedSecret: true, challenge: nil, exemption: nil)
     }
 
     package func credential(in request: AdmissionRequest) -> AccessTokenCredential? {
@@ -36,47 +38,28 @@ package struct AccessTokenMethod: AdmissionMethod {
     /// The identity is known only after verification.
     package func claim(of credential: AccessTokenCredential) -> Claim { Claim(method: nil) }
 
-    package func verify(
-        _ credential: AccessTokenCredential, of request: AdmissionRequest
-    ) throws(KeyRegistryError) -> Verification {
+    package func verify(_ credential: AccessTokenCredential, of request: AdmissionRequest) -> Inquiry<Verification> {
         guard let settings else {
-            return .refused(
-                .token(
-                    .invalidToken, detail: "access tokens are not configured",
-                    reason: "access tokens are not configured at this gateway", failed: FailedCheck(.authorization)))
+            return .known(
+                .refused(
+                    .token(
+                        .invalidToken, detail: "access tokens are not configured",
+                        reason: "access tokens are not configured at this gateway", failed: FailedCheck(.authorization))
+                ))
         }
-        guard settings.origins.areKnown else { return .refused(.publicOriginRequired) }
+        guard settings.origins.areKnown else { return .known(.refused(.publicOriginRequired)) }
         let url = settings.origins.url(host: request.host, path: request.path)
         let resource = ResourceRequest(
             method: request.handshake.method, url: url.text,
             authorization: [credential.authorization].compactMap(\.self), proofs: credential.proofs,
             moment: request.moment, foreignHost: url.foreignHost)
-        let verifier = ResourceVerifier(settings)
-        guard verifier.answersLater else {
-            return Self.verification(try verifier.verify(resource) { Self.refusal(of: $0, $1, for: request) })
-        }
-        return .later { answer in
-            verifier.verify(resource, unless: { Self.refusal(of: $0, $1, for: request) }) {
-                answer($0.map(Self.verification))
-            }
-        }
+        return .steps(
+            AccessTokenSteps(
+                resource: ResourceSteps(resource, settings) { Self.refusal(of: $0, $1, for: request) }))
     }
 
-    private static func verification(_ outcome: ResourceVerifier.Outcome) -> Verification {
-        switch outcome {
-        case .success(let verified): .verified(verified.identity, proof: verified.proof)
-        case .failure(let refused): .refused(refused.refusal)
-        }
-    }
-
-    package func prepareRecheck(
-        of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void
-    ) {
-        guard let fleet = settings?.fleet, let proof = principal.proof as? AccessTokenProof,
-            case .device(let id) = proof.subject
-        else { return then() }
-        fleet.standings.load(id, at: moment.monotonic) { _ in then() }
-    }
+    /// An unverified token names nobody.
+    package func revocation(of credential: AccessTokenCredential) -> Inquiry<Refusal?> { .known(nil) }
 
     /// Routes are checked before the proof is spent.
     private static func refusal(
@@ -94,19 +77,49 @@ package struct AccessTokenMethod: AdmissionMethod {
     }
 
     /// The signing key may have been retired since, but not revoked.
-    package func recheck(_ principal: Principal, at moment: Moment) throws(KeyRegistryError) -> Refusal? {
+    package func recheck(_ principal: Principal, at moment: Moment) -> Inquiry<Refusal?> {
         guard let settings, let proof = principal.proof as? AccessTokenProof else {
-            return Refusal(.invalidTicket, detail: "access tokens are not configured any more")
+            return .known(Refusal(.invalidTicket, detail: "access tokens are not configured any more"))
         }
         guard !settings.keys.isRevoked(proof.signingKeyID) else {
-            return Refusal(.invalidTicket, detail: "the key that signed the access token is revoked")
+            return .known(Refusal(.invalidTicket, detail: "the key that signed the access token is revoked"))
         }
+        return .steps(AccessTokenRecheck(proof: proof, settings: settings))
+    }
+}
+
+/// An upgrade with an access token.
+private struct AccessTokenSteps: DecisionSteps {
+    var resource: ResourceSteps
+
+    mutating func next(_ answer: StoreAnswer?, at moment: Moment) -> Step<Verification> {
+        switch resource.next(answer, at: moment) {
+        case .ask(let question, let store): .ask(question, of: store)
+        case .decided(.success(let verified)): .decided(.verified(verified.identity, proof: verified.proof))
+        case .decided(.failure(let refused)): .decided(.refused(refused.refusal))
+        }
+    }
+}
+
+/// A token that was verified earlier: its lifetime, then its subject. Its lifetime is judged again when the store has answered.
+private struct AccessTokenRecheck: DecisionSteps {
+    let proof: AccessTokenProof
+    let settings: TokenSettings
+
+    mutating func next(_ answer: StoreAnswer?, at moment: Moment) -> Step<Refusal?> {
         guard settings.sessionOutlivesToken || moment.date < proof.expiresAt else {
-            return Refusal(.invalidTicket, detail: "the access token has expired")
+            return .decided(Refusal(.invalidTicket, detail: "the access token has expired"))
         }
-        guard case .refused(let refusal) = try TokenSubject(settings).standing(of: proof, at: moment) else {
-            return nil
+        let subject = TokenSubject(settings)
+        if let answer { return .decided(Self.refusal(of: subject.standing(of: proof, by: answer))) }
+        switch subject.look(at: proof, for: .recheck) {
+        case .ask(let question): return .ask(question, of: settings.store)
+        case .known(let standing): return .decided(Self.refusal(of: standing))
         }
+    }
+
+    private static func refusal(of standing: TokenSubject.Standing) -> Refusal? {
+        guard case .refused(let refusal) = standing else { return nil }
         return refusal.code == .deviceBlocked
             ? Refusal(.keyRevoked, detail: refusal.detail) : Refusal(.invalidTicket, detail: refusal.detail)
     }

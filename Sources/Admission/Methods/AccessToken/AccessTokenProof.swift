@@ -42,6 +42,24 @@ package struct AccessTokenProof: AdmissionProof {
 
     package var isLarge: Bool { false }
 
+    /// By its subject, or by the key that signed the token.
+    package func isRevoked(by revocations: Revocations) -> Bool {
+        switch revocations {
+        case .store(let revoked): revoked.signingKeys.contains(signingKeyID) || isSubjectRevoked(by: revoked)
+        case .certificates: false
+        }
+    }
+
+    private func isSubjectRevoked(by revoked: RevokedCredentials) -> Bool {
+        switch subject {
+        case .device(let key): revoked.keys.contains(key)
+        case .grant(let id): revoked.grants.contains(id)
+        case .unknown: true
+        }
+    }
+
+    package static var expiry: ProofExpiry<AccessTokenProof> { .withToken { $0.expiresAt } }
+
     package var identity: Identity {
         Identity(method: isDevelopment ? AccessTokenMethod.developmentName : AccessTokenMethod.name, subject: name)
     }

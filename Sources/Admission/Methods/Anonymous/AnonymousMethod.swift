@@ -17,9 +17,13 @@ package struct AnonymousMethod: AdmissionMethod {
 
     package var isAllowed: Bool { demand == .notRequired }
 
-    package var name: MethodName { Self.name }
-    package var cost: Int { 0 }
-    package var proofType: (any AdmissionProof.Type)? { ReportedAdmission.self }
+    package typealias Proof = ReportedAdmission
+
+    package var traits: MethodTraits {
+        MethodTraits(
+            name: Self.name, identityNames: [Self.name], fields: CredentialFieldNames(), cost: 0,
+            needsSharedSecret: true, challenge: nil, exemption: { admission(despite: $0, of: $1) })
+    }
 
     /// If the route doesn't allow it, the client is told that credentials are required.
     package func credential(in request: AdmissionRequest) -> NoCredential? {
@@ -28,14 +32,20 @@ package struct AnonymousMethod: AdmissionMethod {
 
     package func claim(of credential: NoCredential) -> Claim { Claim(.anonymous) }
 
-    package func verify(_ credential: NoCredential, of request: AdmissionRequest) -> Verification { .anonymous }
-
-    package func recheck(_ principal: Principal, at moment: Moment) -> Refusal? {
-        demand.isOpen(at: moment.unixMilliseconds)
-            ? nil : Refusal(.invalidTicket, detail: "clients without credentials are no longer admitted")
+    package func verify(_ credential: NoCredential, of request: AdmissionRequest) -> Inquiry<Verification> {
+        .known(.anonymous)
     }
 
-    package func admission(despite refusal: Refusal, of request: AdmissionRequest) -> (any AdmissionProof)? {
+    package func recheck(_ principal: Principal, at moment: Moment) -> Inquiry<Refusal?> {
+        .known(
+            demand.isOpen(at: moment.unixMilliseconds)
+                ? nil : Refusal(.invalidTicket, detail: "clients without credentials are no longer admitted"))
+    }
+
+    /// Without a credential, nobody can be found revoked.
+    package func revocation(of credential: NoCredential) -> Inquiry<Refusal?> { .known(nil) }
+
+    private func admission(despite refusal: Refusal, of request: AdmissionRequest) -> (any AdmissionProof)? {
         guard case .reported = demand, demand.isOpen(at: request.moment.unixMilliseconds),
             request.allows(Self.name), refusal.isOfAppAuthentication
         else { return nil }

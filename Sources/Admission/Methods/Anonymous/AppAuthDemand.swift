@@ -24,6 +24,12 @@ package struct ReportedAdmission: AdmissionProof {
     package let refusal: Refusal
 
     package var isLarge: Bool { false }
+    package var routes: Set<String>? { nil }
+
+    /// The client has proved nothing that could be taken back.
+    package func isRevoked(by revocations: Revocations) -> Bool { false }
+
+    package static var expiry: ProofExpiry<ReportedAdmission> { .withReportMode }
 
     init(_ refusal: Refusal) { self.refusal = refusal.withTextsMade }
 

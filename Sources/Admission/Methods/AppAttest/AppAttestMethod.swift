@@ -6,7 +6,7 @@ package import KeyStore
 /// One `X-App-Assert-*` header, even an empty one, chooses this method. The challenge is spent at its first use, whatever the result, so a
 /// client can't try several assertions with one challenge.
 package struct AppAttestMethod: AdmissionMethod {
-    package static let name = MethodName(label: "app_attest", route: "app")
+    package static let name = MethodName(label: "app_attest", route: "app", holders: .one)
 
     package static let blockListKind = BlockListKind(
         word: "key", methods: name, AccessTokenMethod.name, problem: "holds no key identifier",
@@ -18,9 +18,19 @@ package struct AppAttestMethod: AdmissionMethod {
 
     package init(_ settings: AppAttestSettings?) { self.settings = settings }
 
-    package var name: MethodName { Self.name }
-    package var proofType: (any AdmissionProof.Type)? { AppAttestProof.self }
-    package var fields: CredentialFieldNames { CredentialFieldNames(headers: AssertionFields.headers) }
+    package typealias Proof = AppAttestProof
+
+    package var traits: MethodTraits {
+        MethodTraits(
+            name: Self.name, identityNames: [Self.name],
+            fields: CredentialFieldNames(headers: AssertionFields.headers), cost: 1, needsSharedSecret: true,
+            challenge: challenge, exemption: nil)
+    }
+
+    private var challenge: MethodTraits.Challenge? {
+        guard let challenges = settings?.challenges else { return nil }
+        return { challenges.issue(at: $0).nonce }
+    }
 
     package func credential(in request: AdmissionRequest) -> AssertionCredential? {
         let fields = AssertionFields(request.fields)
@@ -31,57 +41,63 @@ package struct AppAttestMethod: AdmissionMethod {
         credential.key.map { Claim(.key($0)) } ?? Claim(method: Self.name)
     }
 
-    package func revocation(
-        of credential: AssertionCredential, at moment: Moment
-    ) throws(KeyRegistryError) -> Refusal? {
-        guard let id = credential.key,
-            try settings?.registry.standing(of: id, at: moment.monotonic)?.isRevoked == true
-        else { return nil }
-        return Refusal(.keyRevoked, detail: "key is revoked, and the assertion wrong")
+    package func revocation(of credential: AssertionCredential) -> Inquiry<Refusal?> {
+        guard let settings, let id = credential.key else { return .known(nil) }
+        return .steps(
+            StandingSteps(id, settings.store) { key, _ in
+                key?.isRevoked == true
+                    ? Refusal(.keyRevoked, detail: "key is revoked, and the assertion wrong") : nil
+            })
     }
 
-    package var preparesRevocations: Bool { settings?.fleet != nil }
-
-    package func prepareRevocation(
-        of credential: AssertionCredential, at moment: Moment, then: @escaping @Sendable () -> Void
-    ) {
-        guard let fleet = settings?.fleet, let id = credential.key else { return then() }
-        fleet.standings.load(id, at: moment.monotonic) { _ in then() }
-    }
-
-    package func freshChallenge(at moment: Moment) -> String? { settings?.challenges.issue(at: moment).nonce }
-
-    package func verify(
-        _ credential: AssertionCredential, of request: AdmissionRequest
-    ) throws(KeyRegistryError) -> Verification {
+    package func verify(_ credential: AssertionCredential, of request: AdmissionRequest) -> Inquiry<Verification> {
         guard let settings else {
-            return .refused(.assertionRejected, "App Attest is not configured", FailedCheck(.assertionFields))
+            return .known(
+                .refused(.assertionRejected, "App Attest is not configured", FailedCheck(.assertionFields)))
         }
-        let check = AssertionCheck(settings: settings, moment: request.moment)
-        return switch settings.registry {
-        case .immediate(let registry): try check.verify(credential, in: registry)
-        case .shared(let fleet): FleetAssertionCheck(check: check, fleet: fleet).verify(credential)
+        do throws(RefusedRequest) {
+            return .steps(try AssertionSteps(credential, settings, at: request.moment))
+        } catch {
+            return .known(.refused(error.refusal))
         }
-    }
-
-    package func prepareRecheck(
-        of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void
-    ) {
-        guard let fleet = settings?.fleet, let proof = principal.proof as? AppAttestProof else { return then() }
-        fleet.standings.load(proof.key, at: moment.monotonic) { _ in then() }
     }
 
     /// The same checks as for a key that signs an assertion.
-    package func recheck(_ principal: Principal, at moment: Moment) throws(KeyRegistryError) -> Refusal? {
-        guard let settings, let proof = principal.proof as? AppAttestProof,
-            let key = try settings.registry.standing(of: proof.key, at: moment.monotonic)
-        else { return Refusal(.invalidTicket, detail: "the key is no longer registered") }
-        guard !key.isRevoked else { return Refusal(.keyRevoked, detail: "the key is revoked") }
-        guard settings.scope.app(of: key) == proof.app else {
-            return Refusal(
-                .invalidTicket, detail: "the key's app, environment or trust root is no longer configured")
+    package func recheck(_ principal: Principal, at moment: Moment) -> Inquiry<Refusal?> {
+        guard let settings, let proof = principal.proof as? AppAttestProof else { return .known(Self.unregistered) }
+        return .steps(
+            StandingSteps(proof.key, settings.store) { key, _ in
+                guard let key else { return Self.unregistered }
+                guard !key.isRevoked else { return Refusal(.keyRevoked, detail: "the key is revoked") }
+                guard settings.scope.app(of: key) == proof.app else {
+                    return Refusal(
+                        .invalidTicket, detail: "the key's app, environment or trust root is no longer configured")
+                }
+                return nil
+            })
+    }
+
+    private static let unregistered = Refusal(.invalidTicket, detail: "the key is no longer registered")
+}
+
+/// One question about a key, whose answer is judged.
+struct StandingSteps<Outcome: Sendable>: DecisionSteps {
+    private let id: KeyID
+    private let store: GateStore
+    private let judge: @Sendable (KeyStanding?, Moment) -> Outcome
+
+    init(_ id: KeyID, _ store: GateStore, judge: @escaping @Sendable (KeyStanding?, Moment) -> Outcome) {
+        self.id = id
+        self.store = store
+        self.judge = judge
+    }
+
+    func next(_ answer: StoreAnswer?, at moment: Moment) -> Step<Outcome> {
+        switch answer {
+        case nil: .ask(.standing(id, for: .recheck), of: store)
+        case .standing(let standing, _): .decided(judge(standing, moment))
+        default: wrongAnswer(answer)
         }
-        return nil
     }
 }
 
@@ -97,6 +113,16 @@ package struct AppAttestProof: AdmissionProof {
     }
 
     package var isLarge: Bool { false }
+    package var routes: Set<String>? { nil }
+
+    package func isRevoked(by revocations: Revocations) -> Bool {
+        switch revocations {
+        case .store(let revoked): revoked.keys.contains(key)
+        case .certificates: false
+        }
+    }
+
+    package static var expiry: ProofExpiry<AppAttestProof> { .never }
 
     private enum CodingKeys: CodingKey {
         case key, app

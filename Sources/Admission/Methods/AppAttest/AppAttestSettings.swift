@@ -37,6 +37,17 @@ package struct AppAttestSettings: Sendable {
         guard case .shared(let fleet) = registry else { return nil }
         return fleet
     }
+
+    var store: GateStore { GateStore(devices: registry) }
+
+    /// Spends a challenge at this gateway. In a fleet, one that isn't the fleet's is foreign.
+    func spend(_ nonce: String, at moment: Moment) -> ChallengeSpending {
+        let spending = challenges.spend(nonce, at: moment.monotonic)
+        guard case .spent(let challenge) = spending, case .shared = registry, challenge.fleetUse == nil else {
+            return spending
+        }
+        return .foreign
+    }
 }
 
 /// Where the gate finds the devices' keys.
@@ -45,14 +56,6 @@ package enum DeviceRegistry: Sendable {
     case immediate(any ImmediateKeyRegistry)
     /// Of a fleet: it answers later.
     case shared(Fleet)
-
-    /// For a check that can't wait. A shared registry answers from what this gateway knows of its keys, and with an error if that is too little.
-    func standing(of id: KeyID, at time: MonotonicTime) throws(KeyRegistryError) -> KeyStanding? {
-        switch self {
-        case .immediate(let registry): try registry.standing(of: id)
-        case .shared(let fleet): try fleet.standings.standing(of: id, at: time)
-        }
-    }
 }
 
 /// The current configuration. Keys attested for another app, environment or root are no longer accepted.

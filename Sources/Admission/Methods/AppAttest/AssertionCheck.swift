@@ -1,129 +1,145 @@
 import AppAttest
 import KeyStore
-import WireText
 
-/// The check of one assertion, step by step.
+/// Decides on one assertion, whichever dialect it came in: its key, then the signature, then the counter. Who uses it has the challenge, and
+/// the order in which that is spent.
 struct AssertionCheck: Sendable {
     let settings: AppAttestSettings
-    let moment: Moment
+    let id: KeyID
 
-    /// An assertion with a challenge that is spent now, whatever becomes of the assertion.
-    struct Presented: Sendable {
-        let data: String
-        let challenge: SpentChallenge
-        let id: KeyID
+    /// A key that may sign.
+    struct SigningKey: Sendable {
+        fileprivate let publicKeyX963: [UInt8]
+        /// That it was attested for.
+        let app: AppID
+        /// Signatures have to have a higher one.
+        fileprivate let counter: UInt32
     }
 
-    /// - Parameter registry: of a gateway that is alone.
+    /// An assertion whose signature is right. It counts when its counter has been used.
+    struct Signed: Sendable {
+        let assertion: VerifiedAssertion
+        let app: AppID
+    }
+
+    var question: StoreQuestion { .standing(id, for: .assertion) }
+
+    // MARK: Key
+
+    func accept(_ standing: KeyStanding?, above counter: UInt32) throws(AssertionFault) -> SigningKey {
+        guard let key = standing else { throw .unregistered(id) }
+        guard !key.isRevoked else { throw .revoked }
+        guard let app = settings.scope.app(of: key) else { throw .outOfScope(settings.scope.mismatch(of: key)) }
+        return SigningKey(publicKeyX963: key.publicKeyX963, app: app, counter: counter)
+    }
+
+    // MARK: Signature
+
+    /// Only for the app that the key was attested for.
     func verify(
-        _ credential: AssertionCredential, in registry: any ImmediateKeyRegistry
-    ) throws(KeyRegistryError) -> Verification {
-        let presented: Presented
-        do throws(RefusedRequest) { presented = try present(credential) } catch { return .refused(error.refusal) }
-        let standing = try registry.standing(of: presented.id)
-        let (verified, app): (VerifiedAssertion, AppID)
-        do throws(RefusedRequest) {
-            (verified, app) = try verify(presented, by: standing, above: standing?.counter)
-        } catch {
-            return .refused(error.refusal)
-        }
-        let advance = try registry.advanceCounter(
-            of: presented.id, to: verified.counter, at: moment.unixMilliseconds)
-        return conclude(advance, verified, by: presented.id, of: app)
-    }
-
-    /// Fields, challenge, and the form of the key's identifier.
-    func present(_ credential: AssertionCredential) throws(RefusedRequest) -> Presented {
-        let fields = credential.fields
-        guard let nonce = fields.nonce, let keyID = fields.keyID, let data = fields.data,
-            !nonce.isEmpty, !keyID.isEmpty, !data.isEmpty
-        else {
-            throw .refused(
-                .appAuthRequired, "assertion headers are incomplete",
-                FailedCheck(
-                    .assertionFields, expected: AssertionFields.headers.joined(separator: ", "),
-                    received: fields.present))
-        }
-        let challenge = try spend(nonce)
-        guard let id = credential.key else {
-            throw .refused(
-                .unknownKey, "key identifier is malformed",
-                FailedCheck(.keyRegistered, expected: "base64 of 32 bytes", received: "something else"))
-        }
-        return Presented(data: data, challenge: challenge, id: id)
-    }
-
-    private func spend(_ nonce: String) throws(RefusedRequest) -> SpentChallenge {
-        let spending = settings.challenges.spend(nonce, at: moment.monotonic)
-        guard case .spent(let challenge) = spending else { throw RefusedRequest(Self.refusal(of: spending)) }
-        return challenge
-    }
-
-    /// - Parameter spending: not `.spent`.
-    static func refusal(of spending: ChallengeSpending) -> Refusal {
-        if case .full(let seconds) = spending {
-            return Refusal(
-                .challengesExhausted, detail: "spent challenges are at their maximum", retryAfter: seconds)
-        }
-        return Refusal(.invalidNonce, detail: spending.detail, failed: spending.failed)
-    }
-
-    /// Key, then signature.
-    ///
-    /// - Parameter counter: `nil`: the store alone compares counters.
-    func verify(
-        _ presented: Presented, by standing: KeyStanding?, above counter: UInt32?
-    ) throws(RefusedRequest) -> (VerifiedAssertion, AppID) {
-        guard let key = standing else {
-            throw .refused(.unknownKey, "key is not registered", .unregistered(presented.id))
-        }
-        guard !key.isRevoked else { throw .refused(.keyRevoked, "key is revoked") }
-        guard let app = settings.scope.app(of: key) else {
-            throw .refused(
-                .unknownKey, "key's app, environment or trust root is not configured", settings.scope.mismatch(of: key))
-        }
-        return (try verify(presented, by: key, of: app, above: counter ?? 0), app)
-    }
-
-    /// Signature, only for the app that the key was attested for.
-    private func verify(
-        _ presented: Presented, by key: KeyStanding, of app: AppID, above counter: UInt32
-    ) throws(RefusedRequest) -> VerifiedAssertion {
-        guard let assertion = Base64.decode(presented.data, maximumBytes: settings.maximumAssertionBytes) else {
-            throw .refused(.assertionRejected, "assertion is not base64, or too long")
-        }
+        _ assertion: [UInt8], over clientDataHash: [UInt8], by key: SigningKey
+    ) throws(AssertionFault) -> Signed {
         do throws(AssertionError) {
-            return try settings.assertionVerifier.verify(
-                assertion: assertion, clientDataHash: presented.challenge.clientDataHash,
-                publicKeyX963: key.publicKeyX963, app: app, previousCounter: counter)
+            let verified = try settings.assertionVerifier.verify(
+                assertion: assertion, clientDataHash: clientDataHash, publicKeyX963: key.publicKeyX963, app: key.app,
+                previousCounter: key.counter)
+            return Signed(assertion: verified, app: key.app)
         } catch {
-            let (verifier, others) = (settings.assertionVerifier, settings.scope.sortedApps)
-            throw .refused(
-                .assertionRejected, "assertion: \(error)",
+            let (verifier, app, others) = (settings.assertionVerifier, key.app, settings.scope.sortedApps)
+            throw .rejected(
+                error,
                 FailedCheck(error.check, verifier.discrepancy(error, in: assertion, app: app, others: others)))
         }
     }
 
-    /// Counter. The registry compares again when it writes, so only one of two requests with the same counter succeeds.
-    func conclude(
-        _ advance: CounterAdvance, _ verified: VerifiedAssertion, by id: KeyID, of app: AppID
-    ) -> Verification {
-        switch advance {
-        case .advanced: .verified(.key(id), proof: AppAttestProof(verified, by: id, app: app))
-        case .notHigher(let stored):
-            .refused(
-                .assertionRejected, "counter was used by another request meanwhile",
-                .counterStored(verified.counter, stored: stored))
-        case .unknownKey: .refused(.unknownKey, "key was forgotten meanwhile", FailedCheck(.counterStored))
-        case .revoked: .refused(.keyRevoked, "key was revoked meanwhile", FailedCheck(.counterStored))
+    // MARK: Counter
+
+    /// The store compares again when it writes, so only one of two requests with the same counter succeeds.
+    func use(_ signed: Signed, of challenge: SpentChallenge) -> StoreQuestion {
+        .admit(AssertionClaim(key: id, counter: signed.assertion.counter, challenge: challenge.fleetUse))
+    }
+
+    func conclude(_ spending: AssertionSpending, _ signed: Signed) throws(AssertionFault) {
+        switch spending {
+        case .admitted, .notAdvanced(.advanced): return
+        case .refused(let mark): throw .challenge(mark.refused() ?? .alreadySpent)
+        case .notAdvanced(.notHigher(let stored)): throw .counterUsed(signed.assertion.counter, stored: stored)
+        case .notAdvanced(.unknownKey): throw .forgotten
+        case .notAdvanced(.revoked): throw .revokedMeanwhile
         }
     }
 }
 
-extension RefusedRequest {
-    fileprivate static func refused(
-        _ answer: RefusalAnswer, _ detail: String, _ failed: FailedCheck? = nil
-    ) -> RefusedRequest {
-        RefusedRequest(Refusal(answer, detail: detail, failed: failed))
+/// Why an assertion admits nobody.
+enum AssertionFault: Error {
+    case unregistered(KeyID)
+    case revoked
+    case outOfScope(FailedCheck)
+    case rejected(AssertionError, FailedCheck)
+    /// The store has refused the challenge. Never `.spent`.
+    case challenge(ChallengeSpending)
+    case counterUsed(UInt32, stored: UInt32)
+    case forgotten
+    case revokedMeanwhile
+
+    /// For the log.
+    private var detail: String {
+        switch self {
+        case .unregistered: "key is not registered"
+        case .revoked: "key is revoked"
+        case .outOfScope: "key's app, environment or trust root is not configured"
+        case .rejected(let error, _): "assertion: \(error)"
+        case .challenge(let spending): spending.detail
+        case .counterUsed: "counter was used by another request meanwhile"
+        case .forgotten: "key was forgotten meanwhile"
+        case .revokedMeanwhile: "key was revoked meanwhile"
+        }
+    }
+
+    private var failed: FailedCheck {
+        switch self {
+        case .unregistered(let id): .unregistered(id)
+        case .revoked: FailedCheck(.keyRevoked)
+        case .outOfScope(let failed), .rejected(_, let failed): failed
+        case .challenge(let spending): spending.failed
+        case .counterUsed(let counter, let stored): .counterStored(counter, stored: stored)
+        case .forgotten, .revokedMeanwhile: FailedCheck(.counterStored)
+        }
+    }
+
+    /// For an upgrade.
+    var refusal: Refusal {
+        switch self {
+        case .unregistered, .outOfScope, .forgotten: Refusal(.unknownKey, detail: detail, failed: failed)
+        case .revoked, .revokedMeanwhile: Refusal(.keyRevoked, detail: detail, failed: failed)
+        case .rejected, .counterUsed: Refusal(.assertionRejected, detail: detail, failed: failed)
+        case .challenge(let spending): spending.refusal
+        }
+    }
+
+    /// For a client of the token dialect.
+    var tokenRefusal: Refusal {
+        switch self {
+        case .unregistered, .outOfScope, .forgotten: .token(.registrationRequired, detail: detail, failed: failed)
+        case .revoked, .revokedMeanwhile: .token(.deviceBlocked, detail: detail, failed: failed)
+        case .rejected(let error, _):
+            .token(.attestationFailed, detail: detail, reason: error.clientDescription, failed: failed)
+        case .challenge(let spending): spending.tokenRefusal
+        case .counterUsed:
+            .token(
+                .attestationFailed, detail: detail,
+                reason: "the assertion's counter was used by another request meanwhile", failed: failed)
+        }
+    }
+}
+
+extension ChallengeSpending {
+    /// For an upgrade; not of `.spent`.
+    var refusal: Refusal {
+        if case .full(let seconds) = self {
+            return Refusal(
+                .challengesExhausted, detail: "spent challenges are at their maximum", retryAfter: seconds)
+        }
+        return Refusal(.invalidNonce, detail: detail, failed: failed)
     }
 }

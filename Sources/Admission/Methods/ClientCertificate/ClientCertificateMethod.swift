@@ -19,8 +19,13 @@ package struct ClientCertificateMethod: AdmissionMethod {
 
     package init(standing: (any CertificateStanding)?) { self.standing = standing }
 
-    package var name: MethodName { Self.name }
-    package var proofType: (any AdmissionProof.Type)? { ClientCertificateProof.self }
+    package typealias Proof = ClientCertificateProof
+
+    package var traits: MethodTraits {
+        MethodTraits(
+            name: Self.name, identityNames: [Self.name], fields: CredentialFieldNames(), cost: 1,
+            needsSharedSecret: true, challenge: nil, exemption: nil)
+    }
 
     package func credential(in request: AdmissionRequest) -> ClientCertificate? {
         standing == nil ? nil : request.certificate
@@ -28,7 +33,11 @@ package struct ClientCertificateMethod: AdmissionMethod {
 
     package func claim(of certificate: ClientCertificate) -> Claim { Claim(.certificate(sha256: certificate.sha256)) }
 
-    package func verify(_ certificate: ClientCertificate, of request: AdmissionRequest) -> Verification {
+    package func verify(_ certificate: ClientCertificate, of request: AdmissionRequest) -> Inquiry<Verification> {
+        .known(verification(of: certificate, at: request.moment))
+    }
+
+    private func verification(of certificate: ClientCertificate, at moment: Moment) -> Verification {
         guard certificate.isVerified else {
             return .refused(
                 .invalidClientCertificate, "client certificate did not verify",
@@ -43,7 +52,7 @@ package struct ClientCertificateMethod: AdmissionMethod {
                 FailedCheck(.certificateFresh, expected: "a full TLS handshake", received: "a resumed TLS session"))
         }
         // TLS checked the dates when the connection began; the certificate may have expired since.
-        if let notAfter = certificate.notAfter, notAfter < request.moment.unixMilliseconds {
+        if let notAfter = certificate.notAfter, notAfter < moment.unixMilliseconds {
             return .refused(
                 .invalidClientCertificate, "client certificate has expired since", FailedCheck(.certificateLifetime))
         }
@@ -51,7 +60,14 @@ package struct ClientCertificateMethod: AdmissionMethod {
             .certificate(sha256: certificate.sha256), proof: ClientCertificateProof(certificate))
     }
 
-    package func recheck(_ principal: Principal, at moment: Moment) -> Refusal? {
+    /// TLS has refused revoked ones, and a refused certificate is never admitted all the same.
+    package func revocation(of certificate: ClientCertificate) -> Inquiry<Refusal?> { .known(nil) }
+
+    package func recheck(_ principal: Principal, at moment: Moment) -> Inquiry<Refusal?> {
+        .known(refusal(of: principal, at: moment))
+    }
+
+    private func refusal(of principal: Principal, at moment: Moment) -> Refusal? {
         guard let standing else { return Refusal(.invalidTicket, detail: "client certificates are not configured") }
         guard let chain = (principal.proof as? ClientCertificateProof)?.chain else {
             return Refusal(
@@ -76,6 +92,17 @@ package struct ClientCertificateProof: AdmissionProof {
     }
 
     package var isLarge: Bool { true }
+    package var routes: Set<String>? { nil }
+
+    package func isRevoked(by revocations: Revocations) -> Bool {
+        switch revocations {
+        case .store: false
+        case .certificates(let isRevoked): number.map(isRevoked) ?? false
+        }
+    }
+
+    /// A session may outlive its certificate, as TLS connections do.
+    package static var expiry: ProofExpiry<ClientCertificateProof> { .never }
 }
 
 extension Identity {

@@ -6,14 +6,21 @@
 package struct SessionTokenMethod: AdmissionMethod {
     package typealias Bearer = @Sendable (SessionCredential, MonotonicTime) -> Principal?
 
-    package static let name = MethodName(label: "session_token", route: nil)
+    package static let name = MethodName(label: "session_token", route: nil, holders: .one)
 
     /// Finds the client of a session that may be resumed with the token alone.
     package let bearer: Bearer
 
     package init(bearer: @escaping Bearer) { self.bearer = bearer }
 
-    package var name: MethodName { Self.name }
+    /// It has no identities of its own, and passes the client on with that one's proof.
+    package typealias Proof = NoProof
+
+    package var traits: MethodTraits {
+        MethodTraits(
+            name: Self.name, identityNames: [Self.name], fields: CredentialFieldNames(), cost: 1,
+            needsSharedSecret: true, challenge: nil, exemption: nil)
+    }
 
     package func credential(in request: AdmissionRequest) -> Principal? {
         request.session.flatMap { bearer($0, request.moment.monotonic) }
@@ -26,10 +33,15 @@ package struct SessionTokenMethod: AdmissionMethod {
         return claim
     }
 
-    package func verify(_ principal: Principal, of request: AdmissionRequest) -> Verification { .given(principal) }
+    package func verify(_ principal: Principal, of request: AdmissionRequest) -> Inquiry<Verification> {
+        .known(.given(principal))
+    }
+
+    /// The session's own client is rechecked.
+    package func revocation(of principal: Principal) -> Inquiry<Refusal?> { .known(nil) }
 
     /// No identity has this method.
-    package func recheck(_ principal: Principal, at moment: Moment) -> Refusal? {
-        Refusal(.invalidTicket, detail: "a session's token isn't an identity")
+    package func recheck(_ principal: Principal, at moment: Moment) -> Inquiry<Refusal?> {
+        .known(Refusal(.invalidTicket, detail: "a session's token isn't an identity"))
     }
 }

@@ -14,10 +14,15 @@ package struct TicketMethod: AdmissionMethod {
 
     package init(office: TicketOffice?) { self.office = office }
 
-    package var name: MethodName { Self.name }
-    package var fields: CredentialFieldNames { CredentialFieldNames(parameters: [Self.parameter]) }
+    /// An operator's ticket proves nothing that could be taken back; other tickets pass their holder's proof on.
+    package typealias Proof = NoProof
+
     /// An operator's ticket needs no shared secret.
-    package var needsSharedSecret: Bool { false }
+    package var traits: MethodTraits {
+        MethodTraits(
+            name: Self.name, identityNames: [Self.name], fields: CredentialFieldNames(parameters: [Self.parameter]),
+            cost: 1, needsSharedSecret: false, challenge: nil, exemption: nil)
+    }
 
     package func credential(in request: AdmissionRequest) -> String? { request.fields.parameter(Self.parameter) }
 
@@ -27,42 +32,26 @@ package struct TicketMethod: AdmissionMethod {
         return claim
     }
 
-    package func verify(_ ticket: String, of request: AdmissionRequest) -> Verification {
-        guard let office else { return .refused(.invalidTicket, "tickets are not configured") }
-        if let tickets = office.tickets {
-            return .later { answer in
-                office.spend(ticket, in: tickets, for: request) { answer($0.map(Self.verification)) }
-            }
+    package func verify(_ ticket: String, of request: AdmissionRequest) -> Inquiry<Verification> {
+        guard let office else { return .known(.refused(.invalidTicket, "tickets are not configured")) }
+        if office.tickets != nil {
+            return TicketHash(ticket).map { .steps(FleetTicketSteps($0, request, office)) } ?? .known(.unknownTicket)
         }
         switch office.spend(ticket, at: request.moment.monotonic, isAllowed: { request.allows($0.method) }) {
-        case .spent(let spent): return .given(Principal(spent))
+        case .spent(let spent): return .known(.given(Principal(spent)))
         case .unknown:
-            guard let kept = office.local else { return Self.unknown }
-            return .later { answer in
-                office.spend(ticket, in: kept, for: request) { answer($0.map(Self.verification)) }
-            }
-        case .expired: return .refused(.invalidTicket, "ticket has expired")
-        case .methodNotAllowed: return Self.notAllowed
+            guard office.local != nil, let hash = TicketHash(ticket) else { return .known(.unknownTicket) }
+            return .steps(KeptTicketSteps(hash, request, office))
+        case .expired: return .known(.refused(.invalidTicket, "ticket has expired"))
+        case .methodNotAllowed: return .known(.ticketNotAllowed)
         }
     }
 
-    private static func verification(_ spending: StoredTicketSpending) -> Verification {
-        switch spending {
-        case .spent(let held): .held(held)
-        case .unknown: unknown
-        case .methodNotAllowed: notAllowed
-        }
-    }
-
-    private static var unknown: Verification {
-        .refused(.invalidTicket, "ticket is malformed, from another process, or used up")
-    }
-    private static var notAllowed: Verification {
-        .refused(.wayNotAllowed, "the route doesn't allow the method of the ticket's holder")
-    }
+    /// A ticket shows its holder only when it is spent.
+    package func revocation(of ticket: String) -> Inquiry<Refusal?> { .known(nil) }
 
     /// Operator tickets stay valid under every setting.
-    package func recheck(_ principal: Principal, at moment: Moment) -> Refusal? { nil }
+    package func recheck(_ principal: Principal, at moment: Moment) -> Inquiry<Refusal?> { .known(nil) }
 }
 
 extension Identity {

@@ -1,0 +1,60 @@
+import KeyStore
+import KeyStorePostgreSQL
+import Logging
+import Observability
+import PostgreSQL
+import Settings
+
+extension FleetStore {
+    /// With a PostgreSQL database. Returns when it has answered, or throws.
+    ///
+    /// - Parameter member: the id of the process that this one replaces.
+    convenience init(
+        _ configuration: FleetStoreConfiguration, _ observer: StoreObserver, member: String? = nil, logger: Logger
+    ) throws(GatewayError) {
+        let name = "\(configuration)"
+        let alarm = Alarm()
+        guard let sealing = SealedSecrets(keys: configuration.secretKeys) else {
+            throw .fleetStore(name, "\(FleetStoreError.secretKeys)")
+        }
+        try Self.checkSchema(configuration)
+        let driver = PostgreSQLDriver(configuration.driverOptions) { event in
+            switch event {
+            case .notified: alarm.ring()
+            case .reachable:
+                logger.notice("the database answers")
+                alarm.ring()
+            case .unreachable(let reason):
+                logger.error("the database can't be reached", metadata: [LogKeys.error: "\(reason)"])
+            }
+        }
+        try self.init(
+            PostgreSQLKeyRegistry(driver, sealing: sealing, observer: observer),
+            upkeep: PostgreSQLKeyRegistry(
+                PostgreSQLDriver(configuration.upkeepOptions), sealing: sealing, observer: observer),
+            name: name, alarm: alarm, member: member, logger: logger)
+    }
+
+    private static func checkSchema(_ configuration: FleetStoreConfiguration) throws(GatewayError) {
+        let session: PostgreSQLSession
+        let options = configuration.sessionOptions
+        do throws(DatabaseError) {
+            session = try PostgreSQLSession(options, within: options.longestMilliseconds)
+        } catch {
+            throw .fleetStore("\(configuration)", "\(error)")
+        }
+        do throws(PostgreSQLSchemaError) { try PostgreSQLSchema.current.check(session) } catch {
+            throw .fleetStore("\(configuration)", "\(error)")
+        }
+    }
+}
+
+extension FleetStoreConfiguration {
+    fileprivate var upkeepOptions: DriverOptions {
+        var options = driverOptions
+        options.connections = 1
+        // Those of the gate hear the announcements.
+        options.channel = nil
+        return options
+    }
+}
