@@ -43,7 +43,7 @@ package struct Gate: Sendable {
             + [RoutePolicy()]
         credentialPolicies = state + credentials
         upgradePolicies =
-            [HandshakePolicy(subprotocols: settings.subprotocols)] + state
+            [HandshakePolicy()] + state
             + [CapacityPolicy(leases: settings.leases, mayComeBack: settings.mayComeBack)] + credentials
     }
 
@@ -332,9 +332,7 @@ package struct Gate: Sendable {
                 failed: FailedCheck(.lease))
             return .refused(refusal.naming(principal.shown))
         }
-        let subprotocol = settings.subprotocols.choose(from: request.handshake.offeredSubprotocols)
-        return .admitted(
-            Admitted(principal: principal, subprotocol: subprotocol, globalLease: globalLease, permit: permit))
+        return .admitted(Admitted(principal: principal, globalLease: globalLease, permit: permit))
     }
 
     /// Counts a failed upgrade against its address. Above the limit, the client gets the rate-limit refusal instead of the actual reason.

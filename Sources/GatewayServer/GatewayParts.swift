@@ -30,8 +30,7 @@ struct GatewayParts {
         let listening = try Self.listening(configuration, pinned)
         self.listening = listening
         let appAttest = try Self.appAttest(configuration, pinned, material, state: state)
-        var gate = GateSettings(
-            subprotocols: Subprotocols(Self.subprotocols), drain: state.drain, leases: state.leases)
+        var gate = GateSettings(drain: state.drain, leases: state.leases)
         gate.allowedOrigins = configuration.gate.allowedOrigins.compactMap { WebOrigin($0) }
         gate.allowsMissingOrigin = configuration.gate.allowsMissingOrigin
         gate.blockList = configuration.blockList

@@ -286,7 +286,7 @@ private final class LaterBench: EdgeHandler, TimerTarget, @unchecked Sendable {
         if decisionDelay > 0 { decideLater(upgrade) }
         changed.yield()
     }
-    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation { .serve }
+    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation { .serve(client: nil) }
     func connectionRefused(_ refusal: CensusRefusal) {}
     func connectionOpened() {}
     func connectionClosed() {

@@ -38,6 +38,8 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     var forwarded: ForwardPreface?
     /// Why it isn't another gateway of the fleet.
     private(set) var strangeness: GatewayRefusal?
+    /// Of the request that is being read or answered, if a proxy has named it: see `RequestLimitation.serve`.
+    var requestClient: IPAddress?
     /// Nil once the connection has become a WebSocket.
     var http: HTTPStage?
     /// HTTP output only: a WebSocket has its own queue.

@@ -14,61 +14,62 @@ import WireText
 extension UpgradeHandler {
     /// - Returns: whether the upgrade is refused here, or answered later by another gateway or by this one.
     func seeksElsewhere(
-        _ upgrade: UpgradeExchange, _ request: AdmissionRequest, _ session: SessionRequest, _ context: RequestContext
+        _ exchange: UpgradeExchange, _ request: AdmissionRequest, _ upgrade: Upgrade
     ) -> Bool {
-        guard upgrade.isWellFormed, let forwarding = settings.forwarding,
-            let resume = session.resume, !settings.drain.isDraining, !settings.drain.isHandingOver,
+        guard case .success = exchange.opening, let forwarding = settings.forwarding,
+            let resume = upgrade.session.resume, !settings.drain.isDraining, !settings.drain.isHandingOver,
             SessionIdentity.isID(resume.sessionID), !settings.directory.holds(resume.sessionID)
         else { return false }
         if let refusal = settings.gate.screen(request) {
-            refuse(upgrade, refusal, by: refusal.method, context)
+            refuse(exchange, refusal, by: refusal.method, upgrade.context)
             return true
         }
         let reactor = reactor
-        let pinned = Pinned((upgrade: upgrade, handler: self), to: reactor)
+        let pinned = Pinned((exchange: exchange, handler: self), to: reactor)
         forwarding.find(resume.sessionID) { found in
             reactor.submit {
-                let (upgrade, handler) = pinned.value
-                handler.found(found, forwarding, upgrade, request, session, context)
+                let (exchange, handler) = pinned.value
+                handler.found(found, forwarding, exchange, request, upgrade)
             }
         }
         return true
     }
 
     private func found(
-        _ found: Whereabouts, _ forwarding: SessionForwarding, _ upgrade: UpgradeExchange, _ request: AdmissionRequest,
-        _ session: SessionRequest, _ context: RequestContext
+        _ found: Whereabouts, _ forwarding: SessionForwarding, _ exchange: UpgradeExchange, _ request: AdmissionRequest,
+        _ upgrade: Upgrade
     ) {
-        guard upgrade.isPending else { return upgrade.abandon() }
+        guard exchange.isPending else { return exchange.abandon() }
         switch found {
-        case .unknown: decide(upgrade, request, session, context)
+        case .unknown: decide(exchange, request, upgrade)
         case .unavailable(let detail, let seconds):
-            fail(upgrade, Refusal(.storeUnavailable, detail: detail, retryAfter: seconds), context)
+            fail(exchange, Refusal(.storeUnavailable, detail: detail, retryAfter: seconds), upgrade.context)
         case .elsewhere where settings.drain.isDraining || settings.drain.isHandingOver:
-            decide(upgrade, request, session, context)
+            decide(exchange, request, upgrade)
         case .elsewhere(let peer):
             guard forwarding.enter() else {
-                return fail(
-                    upgrade, Refusal(.atCapacity, detail: "too many upgrades are passed on", retryAfter: 5), context)
+                let refusal = Refusal(.atCapacity, detail: "too many upgrades are passed on", retryAfter: 5)
+                return fail(exchange, refusal, upgrade.context)
             }
-            pass(upgrade, on: forwarding, to: peer, context)
+            pass(exchange, on: forwarding, to: peer, upgrade)
         }
     }
 
     private func pass(
-        _ upgrade: UpgradeExchange, on forwarding: SessionForwarding, to peer: FleetPeer, _ context: RequestContext
+        _ exchange: UpgradeExchange, on forwarding: SessionForwarding, to peer: FleetPeer, _ upgrade: Upgrade
     ) {
+        let context = upgrade.context
         let preface = ForwardPreface(
-            client: SocketAddress(context.address, port: context.isForwarded ? 0 : upgrade.peer.port),
-            isTLS: upgrade.isTLS, certificate: .init(upgrade.certificate), requestID: context.id)
+            client: SocketAddress(context.address, port: upgrade.port), isTLS: upgrade.isTLS,
+            certificate: .init(exchange.certificate), requestID: context.id)
         let number = sessions.forwards.makeNumber()
-        let forward = upgrade.forward(to: forwarding.destination(peer), preface) { [self] event in
+        let forward = exchange.forward(to: forwarding.destination(peer), preface) { [self] event in
             note(event, to: peer, context)
             switch event {
             case .answered: return
             case .failed(let reason):
                 let detail = "gateway \(peer.id): \(reason)"
-                fail(upgrade, Refusal(.gatewayUnreachable, detail: detail, retryAfter: 1), context)
+                fail(exchange, Refusal(.gatewayUnreachable, detail: detail, retryAfter: 1), context)
             case .ended: break
             }
             sessions.forwards.remove(number)
@@ -76,7 +77,7 @@ extension UpgradeHandler {
         }
         guard let forward else {
             forwarding.leave()
-            return upgrade.abandon()
+            return exchange.abandon()
         }
         sessions.forwards.insert(forward, to: peer, as: number)
     }
@@ -102,9 +103,9 @@ extension UpgradeHandler {
         }
     }
 
-    private func fail(_ upgrade: UpgradeExchange, _ refusal: Refusal, _ context: RequestContext) {
+    private func fail(_ exchange: UpgradeExchange, _ refusal: Refusal, _ context: RequestContext) {
         record.requestRefused(refusal, context)
-        upgrade.refuse(JSONAnswers.refusal(refusal, requestID: context.id))
+        exchange.refuse(JSONAnswers.refusal(refusal, requestID: context.id))
     }
 }
 

@@ -36,8 +36,7 @@ final class FleetBench: FleetMembers {
             drain = DrainSwitch()
             let names = DialectKind.subprotocols.map(\.name)
             var gate = GateSettings(
-                subprotocols: Subprotocols(names), drain: drain, leases: SessionLeases(maximum: nil),
-                methods: [AnonymousMethod(isAllowed: true)])
+                drain: drain, leases: SessionLeases(maximum: nil), methods: [AnonymousMethod(isAllowed: true)])
             let directory = SessionDirectory(
                 SessionLeaseLimits(perDevice: 100, perAddress: 100), announcer: sessions)
             gate.limits = UpgradeLimits(failedUpgradesPerMinute: 100_000)

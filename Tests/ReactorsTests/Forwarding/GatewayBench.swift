@@ -156,7 +156,7 @@ final class GatewayBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
         }
     }
 
-    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation { .serve }
+    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation { .serve(client: nil) }
     func connectionRefused(_ refusal: CensusRefusal) {}
     func connectionOpened() {}
     func connectionClosed() {}

@@ -75,12 +75,13 @@ final class Bench {
         let session = network.run(on: loops[loop]) {
             Session(
                 admitted: Admitted(
-                    principal: .anonymous, subprotocol: nil, globalLease: globalLease,
-                    permit: isPassedOn ? nil : SessionPermit()),
+                    principal: .anonymous, globalLease: globalLease, permit: isPassedOn ? nil : SessionPermit()),
                 client: ClientIdentity(
                     session: "client\(admissions)", principal: .anonymous, address: address, port: 1, isSecure: true),
-                request: SessionRequest(
-                    target: .standard, client: ClientDescription { _ in nil }, dialect: dialect, resume: request),
+                upgrade: upgrade(
+                    SessionRequest(
+                        target: .standard, client: ClientDescription { _ in nil }, dialect: dialect, resume: request),
+                    from: address),
                 settings: settings, sessions: tables[loop], loop: loops[loop])
         }
         let link = ClientLink(session)
@@ -88,6 +89,15 @@ final class Bench {
         network.add(socket)
         network.run(on: loops[loop]) { link.opened(socket) }
         return TestClient(link: link, socket: socket, bench: self)
+    }
+
+    private func upgrade(_ session: SessionRequest, from address: IPAddress) -> Upgrade {
+        Upgrade(
+            context: RequestContext(
+                id: "client\(admissions)", address: address,
+                moment: Moment(monotonic: MonotonicTime(nanoseconds: 0), unixMilliseconds: 0), isForwarded: false),
+            handshake: UpgradeHandshake(), session: session, route: settings.targets.decide(session.target), port: 1,
+            isTLS: true)
     }
 
     private struct NoClient: Error {}
