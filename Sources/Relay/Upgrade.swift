@@ -27,6 +27,14 @@ extension Upgrade {
             route: targets.decide(session.target), port: context.isForwarded ? 0 : exchange.peer.port,
             isTLS: exchange.isTLS)
     }
+
+    /// The subprotocol decides, then the query, then the gateway's default.
+    func chooser(_ settings: DialectSettings, now: UInt64) -> DialectChooser {
+        DialectChooser(
+            subprotocol: handshake.subprotocol,
+            standard: session.dialect.map(DefaultDialect.fixed) ?? settings.standard, wait: settings.wait,
+            maximumMessageBytes: settings.maximumMessageBytes, now: now)
+    }
 }
 
 extension UpgradeHandshake {

@@ -10,7 +10,7 @@ import WireText
 /// Asks the gate about an upgrade, and opens a session for a client that is admitted. Reactor thread only.
 final class UpgradeHandler {
     let settings: RelaySettings
-    private let sessionSettings: SessionSettings
+    let sessionSettings: SessionSettings
     let record: DecisionRecord
     let sessions: SessionTable
     unowned let reactor: Reactor
@@ -32,7 +32,13 @@ final class UpgradeHandler {
     func handle(_ passedOn: PassedOnUpgrade) {
         let (exchange, preface) = (passedOn.upgrade, passedOn.preface)
         guard let (request, upgrade) = read(exchange, id: preface.requestID) else { return }
-        answer(exchange, settings.gate.evaluate(request, passedOnAs: preface.principal), upgrade)
+        let decision = settings.gate.evaluate(request, passedOnAs: preface.principal)
+        if case .refused(let refusal) = decision, let resume = upgrade.session.resume,
+            !settings.directory.holds(resume.sessionID)
+        {
+            return refuse(exchange, refusal, by: refusal.method, upgrade.context, [ForwardedAnswer.unknownSession])
+        }
+        answer(exchange, decision, upgrade, at: preface.principal == nil ? .introduced : .here)
     }
 
     /// - Returns: nil if the client is gone, or if the upgrade is refused already.
@@ -67,19 +73,28 @@ final class UpgradeHandler {
         return request
     }
 
-    func decide(_ exchange: UpgradeExchange, _ request: AdmissionRequest, _ upgrade: Upgrade) {
-        answer(exchange, settings.gate.evaluate(request), upgrade)
+    func decide(
+        _ exchange: UpgradeExchange, _ request: AdmissionRequest, _ upgrade: Upgrade, at place: UpgradePlace = .here
+    ) {
+        answer(exchange, settings.gate.evaluate(request), upgrade, at: place)
     }
 
-    private func answer(_ exchange: UpgradeExchange, _ decision: AdmissionDecision, _ upgrade: Upgrade) {
+    func answer(
+        _ exchange: UpgradeExchange, _ decision: AdmissionDecision, _ upgrade: Upgrade, at place: UpgradePlace
+    ) {
         switch decision {
-        case .refused(let refusal): refuse(exchange, refusal, by: refusal.method, upgrade.context)
-        case .admitted(let admitted): admit(admitted, upgrade, exchange)
+        case .refused(let refusal):
+            place.abandon()
+            refuse(exchange, refusal, by: refusal.method, upgrade.context)
+        case .admitted(let admitted): admit(admitted, upgrade, exchange, at: place)
         case .later(let later):
             let reactor = reactor
-            let pinned = Pinned((exchange: exchange, handler: self), to: reactor)
+            let pinned = Pinned((exchange: exchange, place: place, handler: self), to: reactor)
             later.whenDecided { decision in
-                reactor.submit { pinned.value.handler.answerLater(pinned.value.exchange, decision, upgrade) }
+                reactor.submit {
+                    let (exchange, place, handler) = pinned.value
+                    handler.answerLater(exchange, decision, upgrade, at: place)
+                }
             }
         }
     }
@@ -87,22 +102,25 @@ final class UpgradeHandler {
     /// The settings may have been reloaded meanwhile: the current gate must admit the client too.
     ///
     /// - Parameter isPrepared: what the gate has to know for that was fetched.
-    private func answerLater(
-        _ exchange: UpgradeExchange, _ decision: AdmissionDecision, _ upgrade: Upgrade, isPrepared: Bool = false
+    func answerLater(
+        _ exchange: UpgradeExchange, _ decision: AdmissionDecision, _ upgrade: Upgrade,
+        at place: UpgradePlace = .here, isPrepared: Bool = false
     ) {
-        guard case .admitted(let admitted) = decision else { return answer(exchange, decision, upgrade) }
+        guard case .admitted(let admitted) = decision else { return answer(exchange, decision, upgrade, at: place) }
         let gate = sessions.gate
         switch gate.recheck(admitted.principal, from: upgrade.context.address, at: reactor.moment) {
-        case nil: answer(exchange, decision, upgrade)
+        case nil: answer(exchange, decision, upgrade, at: place)
         case let refusal? where refusal.code != .storeUnavailable || isPrepared:
+            place.abandon()
             refuse(exchange, refusal, by: admitted.principal.shown, upgrade.context)
         case .some:
             // What this gateway knows of its store has just been forgotten.
             let reactor = reactor
-            let pinned = Pinned((exchange: exchange, handler: self), to: reactor)
+            let pinned = Pinned((exchange: exchange, place: place, handler: self), to: reactor)
             gate.prepareRecheck(of: admitted.principal, at: reactor.moment) {
                 reactor.submit {
-                    pinned.value.handler.answerLater(pinned.value.exchange, decision, upgrade, isPrepared: true)
+                    let (exchange, place, handler) = pinned.value
+                    handler.answerLater(exchange, decision, upgrade, at: place, isPrepared: true)
                 }
             }
         }
@@ -110,29 +128,48 @@ final class UpgradeHandler {
 
     /// Nothing is recorded for a client that has disconnected meanwhile. Otherwise the line is in the audit log before the 101 is sent; if
     /// sending fails, another line says so.
-    private func admit(_ admitted: Admitted, _ upgrade: Upgrade, _ exchange: UpgradeExchange) {
-        guard exchange.isPending else { return exchange.abandon() }
+    private func admit(
+        _ admitted: Admitted, _ upgrade: Upgrade, _ exchange: UpgradeExchange, at place: UpgradePlace
+    ) {
+        guard exchange.isPending else {
+            place.abandon()
+            return exchange.abandon()
+        }
+        if case .elsewhere(let remote) = place { return remote.ask(as: admitted) }
         let context = upgrade.context
         let line = record.admitted(admitted, context)
         if let refusal = line.refusal {
+            place.abandon()
             return refuse(exchange, refusal, by: admitted.principal.shown, context)
         }
         let compression = upgrade.route.compression ?? settings.compression
-        let client = ClientIdentity(admitted, upgrade, isRecorded: line.isWritten)
-        let link = ClientLink(
-            Session(
-                admitted: admitted, client: client, upgrade: upgrade, settings: sessionSettings, sessions: sessions,
-                loop: reactor))
+        let link = link(for: admitted, upgrade, at: place, isRecorded: line.isWritten)
         defer { noteTime(.admitted, context) }
         guard !exchange.accept(link, compresses: compression == .on) else { return }
+        place.abandon()
         record.admissionFailed(admitted, line, context)
     }
 
+    private func link(
+        for admitted: Admitted, _ upgrade: Upgrade, at place: UpgradePlace, isRecorded: Bool
+    ) -> ClientLink {
+        let client = ClientIdentity(admitted, upgrade, isRecorded: isRecorded)
+        if case .agreed(let remote) = place { return ClientLink(client, remote, sessions: sessions, loop: reactor) }
+        let session = Session(
+            admitted: admitted, client: client, upgrade: upgrade, settings: sessionSettings, sessions: sessions,
+            loop: reactor)
+        guard case .introduced = place else { return ClientLink(session) }
+        return ClientLink(session, introducing: sessions.gate.carrier.encoded(admitted.principal))
+    }
+
     func refuse(
-        _ exchange: UpgradeExchange, _ refusal: Refusal, by method: MethodName, _ context: RequestContext
+        _ exchange: UpgradeExchange, _ refusal: Refusal, by method: MethodName, _ context: RequestContext,
+        _ fields: [(name: String, value: String)] = []
     ) {
         record.upgradeRefused(refusal, by: method, context)
-        exchange.refuse(JSONAnswers.refusal(refusal, requestID: context.id))
+        var answer = JSONAnswers.refusal(refusal, requestID: context.id)
+        answer.headers += fields
+        exchange.refuse(answer)
         noteTime(.refused, context)
     }
 

@@ -23,6 +23,8 @@ package struct AdmissionRequest: Sendable {
     package var certificate: ClientCertificate?
     /// The URL parameters `session` and `token` of an upgrade that resumes a session.
     package var session: SessionCredential?
+    /// Whose session `session` is, if another gateway has said so, which has the session and has seen its token.
+    package var bearer: Principal?
     /// The methods that the route allows, by their names in `admit=`; `nil`: all.
     package var allowedMethods: Set<String>?
 

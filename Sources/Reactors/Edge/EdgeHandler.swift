@@ -129,8 +129,8 @@ package final class UpgradeExchange {
     package let reactor: Reactor
     /// Nil once the upgrade is decided or the client is gone. The connection clears it when it ends.
     var connection: EdgeConnection?
-    /// Set while another gateway is asked.
-    var forward: OutboundForward?
+    /// Called once if the connection ends, or answers by itself, before the decision.
+    package var whenGone: (() -> Void)?
 
     init(head: RequestHead, known subprotocols: [String], connection: EdgeConnection) {
         self.head = head
@@ -164,6 +164,7 @@ package final class UpgradeExchange {
     @discardableResult
     package func accept(_ handler: any WebSocketHandler, compresses: Bool = false) -> Bool {
         reactor.preconditionOnThread()
+        whenGone = nil
         defer { connection = nil }
         guard case .success(let opening) = opening else { return false }
         return connection?.accept(handler, opening, compresses: compresses) ?? false
@@ -172,13 +173,15 @@ package final class UpgradeExchange {
     /// The connection has ended, or has answered by itself.
     func clientGone() {
         connection = nil
-        forward?.clientGone()
-        forward = nil
+        let report = whenGone
+        whenGone = nil
+        report?()
     }
 
     /// Ends the connection without a response, for a client that is gone: while reading is paused, nothing else would detect that.
     package func abandon() {
         reactor.preconditionOnThread()
+        whenGone = nil
         connection?.kill()
         connection = nil
     }
@@ -186,6 +189,7 @@ package final class UpgradeExchange {
     /// Sends the response instead of a 101 and ends the connection.
     package func refuse(_ answer: HTTPAnswer) {
         reactor.preconditionOnThread()
+        whenGone = nil
         connection?.refuse(answer)
         connection = nil
     }

@@ -97,11 +97,7 @@ final class Session: TargetLegHandler, TimerTarget {
             bytesPerSecond: settings.traffic.clientBytesPerSecond)
         pacing = PacingBucket(perSecond: settings.traffic.targetBytesPerSecond)
         addressShare = settings.traffic.perAddress?.join(client.address.prefix)
-        dialect = .choosing(
-            DialectChooser(
-                subprotocol: upgrade.handshake.subprotocol,
-                standard: request.dialect.map(DefaultDialect.fixed) ?? settings.dialects.standard,
-                wait: settings.dialects.wait, maximumMessageBytes: settings.dialects.maximumMessageBytes, now: now))
+        dialect = .choosing(upgrade.chooser(settings.dialects, now: now))
     }
 
     /// One that goes on from another process, without a client, from ``beginRestored()`` on.

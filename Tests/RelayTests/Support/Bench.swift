@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Observability
+import Reactors
 import RelayCore
 import Telnet
 import WireText
@@ -27,6 +28,9 @@ final class Bench {
         var leases = SessionLeaseLimits(perDevice: 100, perAddress: 100)
         var blockList = BlockList()
         var mode = TargetMode.fixed
+        /// Where sessions are that aren't here.
+        var elsewhere: Whereabouts?
+        var forwards = ForwardLimits()
     }
 
     init(_ change: (inout Options) throws -> Void = { _ in }) throws {
@@ -44,24 +48,32 @@ final class Bench {
         admission.blockList = options.blockList
         let gate = Gate(admission)
         let target = try TargetEndpoint("mud.example:4000")
-        settings = SessionSettings(
-            RelaySettings(
-                targets: try TargetPolicy(TargetSettings(mode: options.mode, standard: target)),
-                dialer: TargetDialer(
-                    tlsMode: .plain, preferredTLS: nil, requiredTLS: nil, proxyHeader: .off,
-                    timeoutMilliseconds: 10_000),
-                dialects: options.dialects, session: options.session, traffic: options.traffic, compression: .off,
-                directory: SessionDirectory(options.leases), gate: gate, drain: drain, requests: RequestLimits(),
-                attestation: nil, tickets: nil, servesWebClient: false, trustedProxies: TrustedProxies(),
-                warnings: [], version: "0",
-                audit: audit,
-                journal: RefusalJournal(audit: audit, metrics: metrics, logger: logger, linesPerMinute: 1_000),
-                whenAuditFails: .continue, metrics: metrics, logger: logger))
+        var relay = RelaySettings(
+            targets: try TargetPolicy(TargetSettings(mode: options.mode, standard: target)),
+            dialer: TargetDialer(
+                tlsMode: .plain, preferredTLS: nil, requiredTLS: nil, proxyHeader: .off, timeoutMilliseconds: 10_000),
+            dialects: options.dialects, session: options.session, traffic: options.traffic, compression: .off,
+            directory: SessionDirectory(options.leases), gate: gate, drain: drain, requests: RequestLimits(),
+            attestation: nil, tickets: nil, servesWebClient: false, trustedProxies: TrustedProxies(), warnings: [],
+            version: "0", audit: audit,
+            journal: RefusalJournal(audit: audit, metrics: metrics, logger: logger, linesPerMinute: 1_000),
+            whenAuditFails: .continue, metrics: metrics, logger: logger)
+        if let elsewhere = options.elsewhere {
+            let tls = try TargetTLS(TargetTLSSettings(mode: .required))
+            relay.forwarding = SessionForwarding(FixedWhereabouts(found: elsewhere), tls: tls, limits: options.forwards)
+        }
+        settings = SessionSettings(relay)
         loops = [network.makeLoop(), network.makeLoop()]
         tables = loops.map { _ in SessionTable(gate: gate) }
     }
 
     deinit { try? FileManager.default.removeItem(atPath: auditPath) }
+
+    private struct FixedWhereabouts: SessionWhereabouts {
+        let found: Whereabouts
+
+        func find(_ sessionID: String, answer: @escaping @Sendable (Whereabouts) -> Void) { answer(found) }
+    }
 
     /// - Parameters:
     ///   - dialect: nil: the first message decides.
