@@ -33,7 +33,7 @@ final class UpgradeHandler {
         let (exchange, preface) = (passedOn.upgrade, passedOn.preface)
         guard let (request, upgrade) = read(exchange, id: preface.requestID) else { return }
         let decision = settings.gate.evaluate(request, passedOnAs: preface.principal)
-        if case .refused(let refusal) = decision, let resume = upgrade.session.resume,
+        if case .refused(let refusal) = decision, refusal.code == .invalidResume, let resume = upgrade.session.resume,
             !settings.directory.holds(resume.sessionID)
         {
             return refuse(exchange, refusal, by: refusal.method, upgrade.context, [ForwardedAnswer.unknownSession])

@@ -9,11 +9,12 @@ struct RemoteRequest {
     /// Its id and token have been checked for their form.
     let resume: ResumeRequest
     let target: TargetRequest
-    let dialect: DialectKind
+    /// Nil: the first message decides, there.
+    let dialect: DialectKind?
 
     /// - Returns: nil if no gateway could have such a session.
     init?(_ resume: ResumeRequest, target: TargetRequest, dialect: DialectKind?) {
-        guard SessionIdentity.isID(resume.sessionID), SessionToken.isText(resume.token), let dialect, dialect.resumes
+        guard SessionIdentity.isID(resume.sessionID), SessionToken.isText(resume.token), dialect?.resumes != false
         else { return nil }
         (self.resume, self.target, self.dialect) = (resume, target, dialect)
     }

@@ -95,9 +95,10 @@ final class RemoteSession: TCPHandler, TimerTarget {
         // The client may have written the name.
         if case .route(let name) = request.target, name.utf8.allSatisfy(isUnreserved) { path = "/mud/\(name)" }
         let resume = request.resume
+        let dialect = request.dialect.map { "dialect=\($0.rawValue)&" } ?? ""
         return Array(
             """
-            GET \(path)?dialect=\(request.dialect.rawValue)&session=\(resume.sessionID)&token=\(resume.token)\
+            GET \(path)?\(dialect)session=\(resume.sessionID)&token=\(resume.token)\
             &lastSeq=\(resume.lastSeq) HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: websocket\r
             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n
             """.utf8)
