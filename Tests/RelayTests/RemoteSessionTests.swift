@@ -172,6 +172,19 @@ struct RemoteSessionTests {
         expectNothingLeft(bench, client)
     }
 
+    /// Its session waits: the other gateway decides about that.
+    @Test func `a client that is revoked or blocked here is closed, and no other one`() throws {
+        let bench = try bench()
+        let client = try relaying(bench)
+        bench.onEachTable { $0.close(.deviceBlocked) { _, address in address.text == "198.51.100.7" } }
+        #expect(client.closeCode == nil)
+        let before = bench.target.received
+        bench.onEachTable { #expect($0.close(.deviceBlocked) { _, address in address.text == "192.0.2.1" } == 0) }
+        #expect(client.closeCode == 1_008 && client.closeReason == "device_blocked")
+        #expect(bench.target.received == before, "the other gateway hears no Close frame")
+        expectNothingLeft(bench, client)
+    }
+
     @Test func `the other gateway's Close frame is the client's`() throws {
         let bench = try bench()
         let client = try relaying(bench)

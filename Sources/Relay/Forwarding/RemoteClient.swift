@@ -87,5 +87,8 @@ enum RemoteFailure {
 
 /// A client whose session another gateway has.
 protocol ForwardedClient: AnyObject {
+    /// Nil while the other gateway is asked.
+    var admitted: ClientIdentity? { get }
+
     func close(code: UInt16, reason: String)
 }

@@ -370,6 +370,8 @@ final class RemoteSession: TCPHandler, TimerTarget {
 }
 
 extension RemoteSession: ForwardedClient {
+    var admitted: ClientIdentity? { link?.client }
+
     func close(code: UInt16, reason: String) {
         guard stage == .relaying else { return stage == .closing ? () : lost(reason) }
         stage = .closing
