@@ -66,8 +66,8 @@ package struct Gate: Sendable {
     /// The same for an identity that a client claims.
     package func refuseBlocked(_ identity: Identity) -> Refusal? { block.refusal(of: identity) }
 
-    /// For an upgrade whose session may be at another gateway: finding out costs as much as a credential, and so the same policies precede it. The gateway that has the
-    /// session applies all of them.
+    /// For an upgrade whose session may be at another gateway: finding out costs as much as a credential, and so the same policies precede it. All of them
+    /// follow.
     package func screen(_ request: AdmissionRequest) -> Refusal? {
         let attempt = AdmissionAttempt(request, by: [])
         let rate = RatePolicy(limits: settings.limits, checksSecrets: false)

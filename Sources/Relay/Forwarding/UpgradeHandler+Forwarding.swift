@@ -153,7 +153,8 @@ final class RemoteUpgrade: RemoteAsker {
             let detail = "gateway \(peer.id): \(reason)"
             handler.fail(exchange, Refusal(.gatewayUnreachable, detail: detail, retryAfter: 1), context)
         // The session's token alone is no credential. So this gateway decides by what else the client has.
-        case .refused(401, _) where admitted == nil: handler.decide(exchange, admission, upgrade, at: .elsewhere(self))
+        case .refused(_, let code?) where admitted == nil && code.hasSameBytes(as: RefusalCode.invalidResume.rawValue):
+            handler.decide(exchange, admission, upgrade, at: .elsewhere(self))
         case .refused(let status, let code):
             let answer = RefusalAnswer.byOtherGateway(code) ?? .gatewayUnreachable
             let detail = "gateway \(peer.id) answered \(status)"
@@ -169,8 +170,7 @@ extension RefusalAnswer {
         let answers: [RefusalAnswer] = [
             .invalidResume, .draining, .deviceBlocked, .keyRevoked, .unknownKey, .invalidClientCertificate,
             .invalidTicket, .invalidToken, .appAuthRequired, .invalidSharedSecret, .sharedSecretRequired,
-            .wayNotAllowed,
-            .atCapacity, .rateLimited, .storeUnavailable, .auditUnavailable,
+            .wayNotAllowed, .atCapacity, .rateLimited, .storeUnavailable, .auditUnavailable,
         ]
         return code.flatMap { code in answers.first { $0.code.rawValue.hasSameBytes(as: code) } }
     }
