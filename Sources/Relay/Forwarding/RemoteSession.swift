@@ -148,7 +148,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
 
     func clientRead() {
         lastTaken = loop.now
-        guard isPeerPaused, (link?.queuedBytes ?? 0) <= settings.session.clientBufferBytes / 2 else { return }
+        guard isPeerPaused, (link?.queuedBytes ?? 0) <= limits.queueBytes / 2 else { return }
         isPeerPaused = false
         transport?.setReading(paused: false)
     }
@@ -263,7 +263,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
     private func deliver(_ message: [UInt8], isText: Bool) {
         // It may contain a token: never compressed.
         message.withUnsafeBytes { link?.socket?.sendMessage($0, isText: isText, isSecret: true) }
-        guard !isPeerPaused, (link?.queuedBytes ?? 0) > settings.session.clientBufferBytes else { return }
+        guard !isPeerPaused, (link?.queuedBytes ?? 0) > limits.queueBytes else { return }
         isPeerPaused = true
         lastTaken = loop.now
         transport?.setReading(paused: true)
