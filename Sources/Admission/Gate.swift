@@ -46,7 +46,7 @@ package struct Gate: Sendable {
             + [RoutePolicy()]
         credentialPolicies = state + credentials
         upgradePolicies =
-            [HandshakePolicy(subprotocols: settings.subprotocols)] + state
+            [HandshakePolicy()] + state
             + [CapacityPolicy(leases: settings.leases, mayComeBack: settings.mayComeBack)] + credentials
     }
 
@@ -69,8 +69,8 @@ package struct Gate: Sendable {
     /// The same for an identity that a client claims.
     package func refuseBlocked(_ identity: Identity) -> Refusal? { block.refusal(of: identity) }
 
-    /// For an upgrade whose session may be at another gateway: finding out costs as much as a credential, and so the same policies precede it. The gateway that has the
-    /// session applies all of them.
+    /// For an upgrade whose session may be at another gateway: finding out costs as much as a credential, and so the same policies precede it. All of them
+    /// follow.
     package func screen(_ request: AdmissionRequest) -> Refusal? {
         let attempt = AdmissionAttempt(request, by: [])
         let rate = RatePolicy(limits: settings.limits, checksSecrets: false)
@@ -226,9 +226,7 @@ package struct Gate: Sendable {
                 failed: FailedCheck(.lease))
             return .refused(refusal.naming(principal.shown))
         }
-        let subprotocol = settings.subprotocols.choose(from: request.handshake.offeredSubprotocols)
-        return .admitted(
-            Admitted(principal: principal, subprotocol: subprotocol, globalLease: globalLease, permit: permit))
+        return .admitted(Admitted(principal: principal, globalLease: globalLease, permit: permit))
     }
 
     /// Counts a failed upgrade against its address. Above the limit, the client gets the rate-limit refusal instead of the actual reason.

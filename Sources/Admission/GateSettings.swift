@@ -2,7 +2,6 @@ package import WireText
 
 /// The settings of a gate, and the state that it shares with the rest of the gateway. The defaults are the strict ones.
 package struct GateSettings: Sendable {
-    package var subprotocols: Subprotocols
     package var drain: DrainSwitch
     /// In addition to the gateway's own origin.
     package var allowedOrigins: [WebOrigin]
@@ -26,10 +25,9 @@ package struct GateSettings: Sendable {
     package var methods: [any AdmissionMethod]
 
     package init(
-        subprotocols: Subprotocols = .standard, drain: DrainSwitch, allowedOrigins: [WebOrigin] = [],
-        leases: SessionLeases, limits: UpgradeLimits = UpgradeLimits(), methods: [any AdmissionMethod] = []
+        drain: DrainSwitch, allowedOrigins: [WebOrigin] = [], leases: SessionLeases,
+        limits: UpgradeLimits = UpgradeLimits(), methods: [any AdmissionMethod] = []
     ) {
-        self.subprotocols = subprotocols
         self.drain = drain
         self.allowedOrigins = allowedOrigins
         self.leases = leases

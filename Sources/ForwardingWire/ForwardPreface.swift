@@ -1,41 +1,29 @@
 package import WireText
 
-/// What a gateway tells another one about a client whose upgrade it passes on, before the client's own request.
+/// What a gateway tells another one about a client that resumes a session there, before the upgrade that names the session.
 ///
-/// Nothing of it is a decision: the gateway that receives it decides about the client as if it had connected there.
+/// Nothing of it is a decision: the gateway that receives it decides whether the client may have the session, and whether it would be admitted now.
 package struct ForwardPreface: Hashable, Sendable {
-    /// The certificate that the client presented in its TLS handshake with the first gateway.
-    package enum Certificate: Hashable, Sendable {
-        case none
-        /// It didn't verify there.
-        case unverified
-        /// The client's own, then the others that it sent; each in DER. The client has proved that it has the first one's key.
-        case verified(chain: [[UInt8]])
-    }
-
     /// The client's address, as the first gateway has found it: a trusted proxy may have named it. The port is 0 then.
     package var client: SocketAddress
     /// The client's own connection has TLS.
     package var isTLS: Bool
-    package var certificate: Certificate
     /// Of the first gateway; both use it in their logs and answers.
     package var requestID: String
-    /// Set if the first gateway has admitted the client already, by an upgrade that named no session: the client in the form that crosses to another process.
+    /// The client that the first gateway has admitted, in the form that crosses to another process. Nil: the client has nothing but the session's token, and
+    /// the first gateway asks whose it is; the answer is the first message, before those of the session.
     package var principal: [UInt8]?
 
-    package init(client: SocketAddress, isTLS: Bool, certificate: Certificate = .none, requestID: String) {
+    package init(client: SocketAddress, isTLS: Bool, requestID: String) {
         self.client = client
         self.isTLS = isTLS
-        self.certificate = certificate
         self.requestID = requestID
     }
 }
 
 package enum ForwardPrefaceLimits {
-    /// Without the fixed header. Room for the largest chain that a client may send, and for fields of later versions.
+    /// Without the fixed header. Room for the largest client, and for fields of later versions.
     package static let maximumBytes = 16_384
-    package static let maximumCertificates = 3
-    package static let maximumCertificateBytes = 4_096
     package static let maximumRequestIDBytes = 32
     package static let maximumPrincipalBytes = 12_288
     /// Of all kinds together, known and unknown.
@@ -54,7 +42,7 @@ package enum ForwardPrefaceFault: Error, Hashable, Sendable {
     /// A field that this gateway doesn't know and that may not be ignored.
     case unknownField
     /// A field is there twice, or has an impossible value.
-    case address, flags, certificate, requestID, principal
+    case address, flags, requestID, principal
     /// A required field is missing.
     case missing
     /// Input after the parser had already finished.
@@ -72,7 +60,6 @@ enum ForwardPrefaceForm {
         /// 4 or 16 bytes of address, 2 of port.
         case address = 1
         case flags = 2
-        case certificate = 3
         case requestID = 4
         case principal = 5
     }
@@ -82,8 +69,7 @@ enum ForwardPrefaceForm {
     struct Flags: OptionSet {
         let rawValue: UInt8
         static let tls = Flags(rawValue: 1)
-        static let unverifiedCertificate = Flags(rawValue: 2)
-        static let all: Flags = [.tls, .unverifiedCertificate]
+        static let all: Flags = [.tls]
     }
 }
 
@@ -91,15 +77,10 @@ extension ForwardPreface {
     /// - Returns: nil if a part is over its limit.
     package func encoded() -> [UInt8]? {
         var fields: [UInt8] = []
-        var flags: ForwardPrefaceForm.Flags = isTLS ? .tls : []
+        let flags: ForwardPrefaceForm.Flags = isTLS ? .tls : []
         let address = client.address.bytes
         Self.append(.address, address + [UInt8(client.port >> 8), UInt8(truncatingIfNeeded: client.port)], to: &fields)
-        if certificate == .unverified { flags.insert(.unverifiedCertificate) }
         Self.append(.flags, [flags.rawValue], to: &fields)
-        if case .verified(let chain) = certificate {
-            guard Self.isWithinLimits(chain) else { return nil }
-            for certificate in chain { Self.append(.certificate, certificate, to: &fields) }
-        }
         guard Self.isRequestID(requestID.utf8) else { return nil }
         Self.append(.requestID, Array(requestID.utf8), to: &fields)
         if let principal {
@@ -114,11 +95,6 @@ extension ForwardPreface {
     private static func append(_ kind: ForwardPrefaceForm.Kind, _ value: [UInt8], to fields: inout [UInt8]) {
         fields += [kind.rawValue, UInt8(truncatingIfNeeded: value.count >> 8), UInt8(truncatingIfNeeded: value.count)]
         fields += value
-    }
-
-    static func isWithinLimits(_ chain: [[UInt8]]) -> Bool {
-        (1...ForwardPrefaceLimits.maximumCertificates).contains(chain.count)
-            && chain.allSatisfy { (1...ForwardPrefaceLimits.maximumCertificateBytes).contains($0.count) }
     }
 
     /// Lower-case hexadecimal, as every gateway makes them: it goes into logs.

@@ -82,7 +82,6 @@ package struct ForwardPrefaceParser: Sendable {
     private struct FoundFields {
         private var client: SocketAddress?
         private var flags: ForwardPrefaceForm.Flags?
-        private var chain: [[UInt8]] = []
         private var requestID: String?
         private var principal: [UInt8]?
 
@@ -96,9 +95,6 @@ package struct ForwardPrefaceParser: Sendable {
                     ForwardPrefaceForm.Flags.all.isSuperset(of: .init(rawValue: value[0]))
                 else { throw .flags }
                 flags = .init(rawValue: value[0])
-            case .certificate:
-                chain.append(value)
-                guard ForwardPreface.isWithinLimits(chain) else { throw .certificate }
             case .requestID:
                 guard requestID == nil, ForwardPreface.isRequestID(value) else { throw .requestID }
                 requestID = String(decoding: value, as: UTF8.self)
@@ -120,13 +116,8 @@ package struct ForwardPrefaceParser: Sendable {
 
         func preface() throws(ForwardPrefaceFault) -> ForwardPreface {
             guard let client, let flags, let requestID else { throw .missing }
-            let isUnverified = flags.contains(.unverifiedCertificate)
-            let hasCertificate = isUnverified || !chain.isEmpty
-            guard !(isUnverified && !chain.isEmpty), flags.contains(.tls) || !hasCertificate else { throw .certificate }
             var preface = ForwardPreface(
-                client: client, isTLS: flags.contains(.tls),
-                certificate: isUnverified ? .unverified : chain.isEmpty ? .none : .verified(chain: chain),
-                requestID: requestID)
+                client: client, isTLS: flags.contains(.tls), requestID: requestID)
             preface.principal = principal
             return preface
         }

@@ -1,91 +1,63 @@
-/// What comes back from the gateway that an upgrade was passed on to: its answer, and the WebSocket's frames behind a 101.
+import WireText
+
+/// The answer of the gateway that has a session to another gateway's upgrade: a 101, behind which the WebSocket's frames follow, or a refusal.
 ///
-/// It releases the answer whole, and then only whole frames: so a Close frame can follow whatever it has released, and a refusal of one's own can
-/// replace an answer that didn't come.
+/// A refusal's body is for people, and dropped.
 package struct ForwardedAnswer: Sendable {
     /// Of the answer's header; a gateway's own answers are much shorter.
     package static let maximumHeadBytes = 16_384
-    /// Of one frame: a gateway sends at most 16 KiB in one.
-    package static let maximumFrameBytes = 65_536
+    /// A field of a refusal. The gateway has no such session: it has ended, or this is another process than the one that had it.
+    package static let unknownSession = (name: "X-Session", value: "unknown")
 
     package enum Fault: Error, Hashable, Sendable {
         case malformedHead
         case headTooLong
-        case frameTooLong
     }
 
-    private enum Stage {
-        case head
-        /// Not a 101: all of it is for the client, to its end.
-        case refusal
-        case frames(FrameWalk)
-    }
-
-    private var stage = Stage.head
-    /// Not released yet.
-    private var held: [UInt8] = []
-    /// Of the answer; nil while it isn't complete.
+    /// The header so far, while it isn't complete.
+    private var head: [UInt8] = []
+    /// Nil while the header isn't complete.
     package private(set) var status: Int?
-    /// The size of the answer's header, with which the first released bytes begin.
-    package private(set) var headBytes: Int?
-    /// A Close frame was released: the other gateway ends the WebSocket.
-    package private(set) var hasClosed = false
-    /// A Close frame has begun.
-    private var isClosing = false
+    /// Of a refusal, as for clients.
+    package private(set) var refusalCode: String?
+    package private(set) var isSessionUnknown = false
 
     package init() {}
 
     package var isSwitched: Bool { status == 101 }
 
-    package var heldBytes: Int { held.count }
+    package var heldBytes: Int { head.count }
 
     /// - Parameter bytes: the next ones from the other gateway.
-    /// - Returns: what is for the client now.
+    /// - Returns: those behind the header of a 101.
     package mutating func take(_ bytes: some Collection<UInt8>) throws(Fault) -> [UInt8] {
-        switch stage {
-        case .head: return try takeHead(Array(bytes))
-        case .refusal: return Array(bytes)
-        case .frames(var walk): return try takeFrames(Array(bytes), &walk)
-        }
-    }
-
-    private mutating func takeHead(_ bytes: [UInt8]) throws(Fault) -> [UInt8] {
+        guard status == nil else { return isSwitched ? Array(bytes) : [] }
         guard !bytes.isEmpty else { return [] }
-        let from = max(held.count - 3, 0)
-        held += bytes
-        guard let end = Self.headEnd(held, from: from) else {
-            guard held.count <= Self.maximumHeadBytes else { throw .headTooLong }
+        let from = max(head.count - 3, 0)
+        head += bytes
+        guard let end = Self.headEnd(head, from: from) else {
+            guard head.count <= Self.maximumHeadBytes else { throw .headTooLong }
             return []
         }
         guard end <= Self.maximumHeadBytes else { throw .headTooLong }
-        guard let status = Self.status(held) else { throw .malformedHead }
+        guard let status = Self.status(head) else { throw .malformedHead }
         self.status = status
-        headBytes = end
-        let head = Array(held[..<end])
-        let rest = Array(held[end...])
-        held = []
-        guard status == 101 else {
-            stage = .refusal
-            return head + rest
-        }
-        var walk = FrameWalk()
-        return head + (try takeFrames(rest, &walk))
+        let rest = Array(head[end...])
+        if !isSwitched { readFields(head[..<end]) }
+        head = []
+        return isSwitched ? rest : []
     }
 
-    private mutating func takeFrames(_ bytes: [UInt8], _ walk: inout FrameWalk) throws(Fault) -> [UInt8] {
-        let progress = walk.advance(bytes.span)
-        stage = .frames(walk)
-        let wasClosing = isClosing
-        isClosing = isClosing || progress.close != nil
-        guard let boundary = progress.boundary else {
-            held += bytes
-            guard held.count <= Self.maximumFrameBytes else { throw .frameTooLong }
-            return []
+    private mutating func readFields(_ head: ArraySlice<UInt8>) {
+        for line in head.split(separator: UInt8(ascii: "\n")) {
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
+            let name = String(decoding: line[..<colon], as: UTF8.self)
+            let value = line[(colon + 1)...].filter { $0 > 0x20 && $0 < 0x7F }
+            if ASCIIByte.isSame(name, "x-refusal-code") { refusalCode = String(decoding: value, as: UTF8.self) }
+            if ASCIIByte.isSame(name, Self.unknownSession.name) {
+                isSessionUnknown = value.elementsEqual(Self.unknownSession.value.utf8)
+            }
         }
-        if wasClosing || progress.close.map({ $0 < boundary }) == true { hasClosed = true }
-        let released = held + bytes[..<boundary]
-        held = Array(bytes[boundary...])
-        return released
     }
 
     private static func headEnd(_ bytes: [UInt8], from start: Int) -> Int? {

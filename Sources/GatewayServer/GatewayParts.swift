@@ -30,8 +30,7 @@ struct GatewayParts {
         let listening = try Self.listening(live, pinned, state.start)
         self.listening = listening
         let appAttest = try Self.appAttest(live, pinned, material, state: state)
-        var gate = GateSettings(
-            subprotocols: Subprotocols(Self.subprotocols), drain: state.drain, leases: state.leases)
+        var gate = GateSettings(drain: state.drain, leases: state.leases)
         gate.allowedOrigins = live.gate.allowedOrigins.compactMap { WebOrigin($0) }
         gate.allowsMissingOrigin = live.gate.allowsMissingOrigin
         gate.blockList = live.blockList

@@ -52,16 +52,16 @@ final class EdgeRouter: EdgeHandler {
         upgrades = UpgradeHandler(settings: settings, record: record, sessions: sessions, reactor: reactor)
     }
 
-    /// The client's own address counts, also behind a trusted proxy.
+    /// The client's own address counts, also behind a trusted proxy; the request's handlers get it from here.
     func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation {
         // Malformed input from a proxy can't be attributed to one of its clients. It is answered, and the connection is closed.
-        if head == nil, settings.trustedProxies.contains(peer.address) { return .serve }
+        if head == nil, settings.trustedProxies.contains(peer.address) { return .serve(client: nil) }
         let named = isUnnamed ? nil : head
         let address = settings.trustedProxies.client(of: peer.address) { named?.text($0) }
         switch settings.requests.judge(address, at: MonotonicTime(nanoseconds: reactor.now)) {
-        case .serve: return .serve
+        case .serve: return .serve(client: address)
         case .refuse(let refusal):
-            let context = RequestContext(peer: peer, head: named, trusting: settings.trustedProxies, reactor: reactor)
+            let context = RequestContext(client: address, peer: peer, reactor: reactor)
             record.requestRefused(refusal, context)
             return .refuse(JSONAnswers.refusal(refusal, requestID: context.id))
         case .close:
@@ -71,9 +71,7 @@ final class EdgeRouter: EdgeHandler {
     }
 
     func handle(_ exchange: HTTPExchange) {
-        let context = RequestContext(
-            peer: exchange.peer, head: exchange.isUnnamed ? nil : exchange.head, trusting: settings.trustedProxies,
-            reactor: reactor)
+        let context = RequestContext(client: exchange.client, peer: exchange.peer, reactor: reactor)
         // What this process would give or use up, the one that takes over wouldn't know.
         if settings.drain.isHandingOver {
             return refuse(exchange, Refusal(.draining, detail: "another process takes over", retryAfter: 1), context)
@@ -168,7 +166,7 @@ final class EdgeRouter: EdgeHandler {
     }
 
     func answer(to fault: EdgeFault, peer: SocketAddress) -> HTTPAnswer {
-        let context = RequestContext(peer: peer, head: nil, trusting: TrustedProxies(), reactor: reactor)
+        let context = RequestContext(client: peer.address, peer: peer, reactor: reactor)
         let refusal = Refusal(fault)
         record.requestRefused(refusal, context)
         return JSONAnswers.refusal(refusal, requestID: context.id)

@@ -15,15 +15,12 @@ struct RequestContext: Sendable {
 
 extension RequestContext {
     /// - Parameters:
-    ///   - head: nil if no header may name the client.
-    ///   - proxies: the proxies whose reports of the client's address are trusted.
+    ///   - client: as `EdgeRouter.limit` has determined it.
     ///   - id: of another gateway that has passed the request on; nil makes one.
-    init(
-        peer: SocketAddress, head: RequestHead?, trusting proxies: TrustedProxies, reactor: Reactor, id: String? = nil
-    ) {
+    init(client: IPAddress, peer: SocketAddress, reactor: Reactor, id: String? = nil) {
         self.id = id ?? Self.makeID()
-        address = proxies.client(of: peer.address) { head?.text($0) }
-        isForwarded = address != peer.address
+        address = client
+        isForwarded = client != peer.address
         moment = reactor.moment
     }
 

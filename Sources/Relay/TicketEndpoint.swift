@@ -24,8 +24,9 @@ final class TicketEndpoint {
             return refuse(exchange, refusal, by: .none, context)
         }
         let request = AdmissionRequest(
-            exchange.head, CredentialFields(gate.fields, exchange.head, parameters: nil), isTLS: exchange.isTLS,
-            certificate: exchange.certificate, context)
+            exchange.head, CredentialFields(gate.fields, exchange.head, parameters: nil),
+            handshake: UpgradeHandshake(method: String(decoding: exchange.head.method, as: UTF8.self)),
+            isTLS: exchange.isTLS, certificate: exchange.certificate, context)
         answer(exchange, gate.authenticate(request), context)
     }
 

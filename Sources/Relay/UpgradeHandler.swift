@@ -10,7 +10,7 @@ import WireText
 /// Asks the gate about an upgrade, and opens a session for a client that is admitted. Reactor thread only.
 final class UpgradeHandler {
     let settings: RelaySettings
-    private let sessionSettings: SessionSettings
+    let sessionSettings: SessionSettings
     let record: DecisionRecord
     let sessions: SessionTable
     unowned let reactor: Reactor
@@ -23,73 +23,78 @@ final class UpgradeHandler {
         self.reactor = reactor
     }
 
-    func handle(_ upgrade: UpgradeExchange) {
-        guard let (request, session, context) = read(upgrade) else { return }
-        if !seeksElsewhere(upgrade, request, session, context) { decide(upgrade, request, session, context) }
+    func handle(_ exchange: UpgradeExchange) {
+        guard let (request, upgrade) = read(exchange) else { return }
+        if !seeksElsewhere(exchange, request, upgrade) { decide(exchange, request, upgrade) }
     }
 
     /// One that another gateway has passed on: it is never passed on again.
     func handle(_ passedOn: PassedOnUpgrade) {
-        let (upgrade, preface) = (passedOn.upgrade, passedOn.preface)
-        guard let (request, session, context) = read(upgrade, id: preface.requestID) else { return }
-        answer(upgrade, settings.gate.evaluate(request, passedOnAs: preface.principal), session, context)
+        let (exchange, preface) = (passedOn.upgrade, passedOn.preface)
+        guard let (request, upgrade) = read(exchange, id: preface.requestID) else { return }
+        let decision = settings.gate.evaluate(request, passedOnAs: preface.principal)
+        if case .refused(let refusal) = decision, refusal.code == .invalidResume, let resume = upgrade.session.resume,
+            !settings.directory.holds(resume.sessionID)
+        {
+            return refuse(exchange, refusal, by: refusal.method, upgrade.context, [ForwardedAnswer.unknownSession])
+        }
+        answer(exchange, decision, upgrade, at: preface.principal == nil ? .introduced : .here)
     }
 
     /// - Returns: nil if the client is gone, or if the upgrade is refused already.
-    private func read(
-        _ upgrade: UpgradeExchange, id: String? = nil
-    ) -> (AdmissionRequest, SessionRequest, RequestContext)? {
+    private func read(_ exchange: UpgradeExchange, id: String? = nil) -> (AdmissionRequest, Upgrade)? {
         // For a client that has disconnected, nothing is used up or recorded.
-        guard upgrade.isPending else {
-            upgrade.abandon()
+        guard exchange.isPending else {
+            exchange.abandon()
             return nil
         }
-        let context = RequestContext(
-            peer: upgrade.peer, head: upgrade.isUnnamed ? nil : upgrade.head, trusting: settings.trustedProxies,
-            reactor: reactor, id: id)
-        guard let session = SessionRequest(upgrade.head) else {
+        let context = RequestContext(client: exchange.client, peer: exchange.peer, reactor: reactor, id: id)
+        guard let session = SessionRequest(exchange.head) else {
             let detail = "upgrade of an unknown path, or with a malformed query"
-            refuse(upgrade, Refusal(.notFound, detail: detail), context)
+            refuse(exchange, Refusal(.notFound, detail: detail), context)
             return nil
         }
-        if let name = upgrade.head.repeatedCredentialField(settings.gate) {
-            refuse(upgrade, Refusal(.malformedHandshake, detail: "\(name) is repeated"), context)
+        if let name = exchange.head.repeatedCredentialField(settings.gate) {
+            refuse(exchange, Refusal(.malformedHandshake, detail: "\(name) is repeated"), context)
             return nil
         }
-        return (request(upgrade, session, context), session, context)
+        let upgrade = Upgrade(exchange, session, targets: settings.targets, context)
+        return (request(exchange, upgrade), upgrade)
     }
 
-    private func request(
-        _ upgrade: UpgradeExchange, _ session: SessionRequest, _ context: RequestContext
-    ) -> AdmissionRequest {
+    private func request(_ exchange: UpgradeExchange, _ upgrade: Upgrade) -> AdmissionRequest {
+        let head = exchange.head
         var request = AdmissionRequest(
-            upgrade.head,
-            CredentialFields(settings.gate.fields, upgrade.head, parameters: RequestQuery(upgrade.head.query)),
-            isTLS: upgrade.isTLS, certificate: upgrade.certificate, context)
-        request.handshake.isWellFormed = upgrade.isWellFormed
-        request.session = session.resume.map { SessionCredential(id: $0.sessionID, token: $0.token) }
-        if case .route(let name) = session.target { request.route = name }
-        request.allowedMethods = settings.targets.methods(to: session.target)
+            head, CredentialFields(settings.gate.fields, head, parameters: RequestQuery(head.query)),
+            handshake: upgrade.handshake, isTLS: upgrade.isTLS, certificate: exchange.certificate, upgrade.context)
+        request.session = upgrade.session.resume.map { SessionCredential(id: $0.sessionID, token: $0.token) }
+        if case .route(let name) = upgrade.session.target { request.route = name }
+        request.allowedMethods = upgrade.route.methods
         return request
     }
 
     func decide(
-        _ upgrade: UpgradeExchange, _ request: AdmissionRequest, _ session: SessionRequest, _ context: RequestContext
+        _ exchange: UpgradeExchange, _ request: AdmissionRequest, _ upgrade: Upgrade, at place: UpgradePlace = .here
     ) {
-        answer(upgrade, settings.gate.evaluate(request), session, context)
+        answer(exchange, settings.gate.evaluate(request), upgrade, at: place)
     }
 
-    private func answer(
-        _ upgrade: UpgradeExchange, _ decision: AdmissionDecision, _ session: SessionRequest, _ context: RequestContext
+    func answer(
+        _ exchange: UpgradeExchange, _ decision: AdmissionDecision, _ upgrade: Upgrade, at place: UpgradePlace
     ) {
         switch decision {
-        case .refused(let refusal): refuse(upgrade, refusal, by: refusal.method, context)
-        case .admitted(let admitted): admit(admitted, session, upgrade, context)
+        case .refused(let refusal):
+            place.abandon()
+            refuse(exchange, refusal, by: refusal.method, upgrade.context)
+        case .admitted(let admitted): admit(admitted, upgrade, exchange, at: place)
         case .later(let later):
             let reactor = reactor
-            let pinned = Pinned((upgrade: upgrade, handler: self), to: reactor)
+            let pinned = Pinned((exchange: exchange, place: place, handler: self), to: reactor)
             later.whenDecided { decision in
-                reactor.submit { pinned.value.handler.answerLater(pinned.value.upgrade, decision, session, context) }
+                reactor.submit {
+                    let (exchange, place, handler) = pinned.value
+                    handler.answerLater(exchange, decision, upgrade, at: place)
+                }
             }
         }
     }
@@ -97,24 +102,25 @@ final class UpgradeHandler {
     /// The settings may have been reloaded meanwhile: the current gate must admit the client too.
     ///
     /// - Parameter isPrepared: what the gate has to know for that was fetched.
-    private func answerLater(
-        _ upgrade: UpgradeExchange, _ decision: AdmissionDecision, _ session: SessionRequest, _ context: RequestContext,
-        isPrepared: Bool = false
+    func answerLater(
+        _ exchange: UpgradeExchange, _ decision: AdmissionDecision, _ upgrade: Upgrade,
+        at place: UpgradePlace = .here, isPrepared: Bool = false
     ) {
-        guard case .admitted(let admitted) = decision else { return answer(upgrade, decision, session, context) }
+        guard case .admitted(let admitted) = decision else { return answer(exchange, decision, upgrade, at: place) }
         let gate = sessions.gate
-        switch gate.recheck(admitted.principal, from: context.address, at: reactor.moment) {
-        case nil: answer(upgrade, decision, session, context)
+        switch gate.recheck(admitted.principal, from: upgrade.context.address, at: reactor.moment) {
+        case nil: answer(exchange, decision, upgrade, at: place)
         case let refusal? where refusal.code != .storeUnavailable || isPrepared:
-            refuse(upgrade, refusal, by: admitted.principal.shown, context)
+            place.abandon()
+            refuse(exchange, refusal, by: admitted.principal.shown, upgrade.context)
         case .some:
             // What this gateway knows of its store has just been forgotten.
             let reactor = reactor
-            let pinned = Pinned((upgrade: upgrade, handler: self), to: reactor)
+            let pinned = Pinned((exchange: exchange, place: place, handler: self), to: reactor)
             gate.prepareRecheck(of: admitted.principal, at: reactor.moment) {
                 reactor.submit {
-                    pinned.value.handler.answerLater(
-                        pinned.value.upgrade, decision, session, context, isPrepared: true)
+                    let (exchange, place, handler) = pinned.value
+                    handler.answerLater(exchange, decision, upgrade, at: place, isPrepared: true)
                 }
             }
         }
@@ -123,25 +129,47 @@ final class UpgradeHandler {
     /// Nothing is recorded for a client that has disconnected meanwhile. Otherwise the line is in the audit log before the 101 is sent; if
     /// sending fails, another line says so.
     private func admit(
-        _ admitted: Admitted, _ session: SessionRequest, _ upgrade: UpgradeExchange, _ context: RequestContext
+        _ admitted: Admitted, _ upgrade: Upgrade, _ exchange: UpgradeExchange, at place: UpgradePlace
     ) {
-        guard upgrade.isPending else { return upgrade.abandon() }
+        guard exchange.isPending else {
+            place.abandon()
+            return exchange.abandon()
+        }
+        if case .elsewhere(let remote) = place { return remote.ask(as: admitted) }
+        let context = upgrade.context
         let line = record.admitted(admitted, context)
         if let refusal = line.refusal {
-            return refuse(upgrade, refusal, by: admitted.principal.shown, context)
+            place.abandon()
+            return refuse(exchange, refusal, by: admitted.principal.shown, context)
         }
-        let compression = settings.targets.compression(to: session.target) ?? settings.compression
-        let handler = makeSession(admitted, line, session, upgrade, context)
+        let compression = upgrade.route.compression ?? settings.compression
+        let link = link(for: admitted, upgrade, at: place, isRecorded: line.isWritten)
         defer { noteTime(.admitted, context) }
-        guard !upgrade.accept(handler, compresses: compression == .on) else { return }
+        guard !exchange.accept(link, compresses: compression == .on) else { return }
+        place.abandon()
         record.admissionFailed(admitted, line, context)
     }
 
+    private func link(
+        for admitted: Admitted, _ upgrade: Upgrade, at place: UpgradePlace, isRecorded: Bool
+    ) -> ClientLink {
+        let client = ClientIdentity(admitted, upgrade, isRecorded: isRecorded)
+        if case .agreed(let remote) = place { return ClientLink(client, remote, sessions: sessions, loop: reactor) }
+        let session = Session(
+            admitted: admitted, client: client, upgrade: upgrade, settings: sessionSettings, sessions: sessions,
+            loop: reactor)
+        guard case .introduced = place else { return ClientLink(session) }
+        return ClientLink(session, introducing: sessions.gate.carrier.encoded(admitted.principal))
+    }
+
     func refuse(
-        _ upgrade: UpgradeExchange, _ refusal: Refusal, by method: MethodName, _ context: RequestContext
+        _ exchange: UpgradeExchange, _ refusal: Refusal, by method: MethodName, _ context: RequestContext,
+        _ fields: [(name: String, value: String)] = []
     ) {
         record.upgradeRefused(refusal, by: method, context)
-        upgrade.refuse(JSONAnswers.refusal(refusal, requestID: context.id))
+        var answer = JSONAnswers.refusal(refusal, requestID: context.id)
+        answer.headers += fields
+        exchange.refuse(answer)
         noteTime(.refused, context)
     }
 
@@ -151,23 +179,9 @@ final class UpgradeHandler {
         settings.metrics.answeredUpgrade(outcome, nanoseconds: max(reactor.now, start) - start)
     }
 
-    private func refuse(_ upgrade: UpgradeExchange, _ refusal: Refusal, _ context: RequestContext) {
+    private func refuse(_ exchange: UpgradeExchange, _ refusal: Refusal, _ context: RequestContext) {
         record.requestRefused(refusal, context)
-        upgrade.refuse(JSONAnswers.refusal(refusal, requestID: context.id))
-    }
-
-    private func makeSession(
-        _ admitted: Admitted, _ line: AdmissionLine, _ session: SessionRequest, _ upgrade: UpgradeExchange,
-        _ context: RequestContext
-    ) -> ClientLink {
-        let client = ClientIdentity(
-            session: context.id, principal: admitted.principal, address: context.address,
-            port: context.isForwarded ? 0 : upgrade.peer.port, isSecure: upgrade.isTLS,
-            isRecorded: line.isWritten)
-        return ClientLink(
-            Session(
-                admitted: admitted, client: client, request: session, settings: sessionSettings, sessions: sessions,
-                loop: reactor))
+        exchange.refuse(JSONAnswers.refusal(refusal, requestID: context.id))
     }
 }
 
@@ -187,21 +201,13 @@ extension CredentialFields {
 
 extension AdmissionRequest {
     init(
-        _ head: RequestHead, _ fields: CredentialFields, isTLS: Bool, certificate: PeerCertificate?,
-        _ context: RequestContext
+        _ head: RequestHead, _ fields: CredentialFields, handshake: UpgradeHandshake, isTLS: Bool,
+        certificate: PeerCertificate?, _ context: RequestContext
     ) {
         self.init(
-            id: context.id, address: context.address, moment: context.moment,
-            handshake: HandshakeFields(
-                method: String(decoding: head.method, as: UTF8.self), isHTTP11: head.version == .http11,
-                upgrade: head.text("upgrade"), connectionIsUpgrade: head.fields.contains("upgrade", in: "connection"),
-                version: head.text("sec-websocket-version"), key: head.text("sec-websocket-key"),
-                offeredSubprotocols: head.fields.members("sec-websocket-protocol").map {
-                    String(decoding: $0, as: UTF8.self)
-                }),
+            id: context.id, address: context.address, moment: context.moment, handshake: handshake,
             origin: head.text("origin"), host: head.authority.map { String(decoding: $0, as: UTF8.self) },
-            isTLS: isTLS,
-            fields: fields, certificate: certificate.map(ClientCertificate.init),
+            isTLS: isTLS, fields: fields, certificate: certificate.map(ClientCertificate.init),
             authorization: head.nonEmptyText("authorization"), path: String(decoding: head.path, as: UTF8.self))
     }
 }

@@ -46,7 +46,7 @@ struct GateOrderTests {
 
         mutating func spoil(with fault: Fault) throws {
             switch fault {
-            case .handshake: request.handshake.version = "8"
+            case .handshake: request.handshake.fault = .version(received: "8")
             case .draining:
                 let drain = DrainSwitch()
                 drain.beginDraining()

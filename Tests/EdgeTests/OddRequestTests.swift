@@ -149,7 +149,7 @@ extension EdgeTests {
             (get("Connection: x\r\n" + upgrade, "/"), [400]), (get(upgrade, "/"), [400]),
             (get("Connection: Upgrade\r\n" + upgrade, "/", "HEAD"), [400]),
             (get("Connection: Upgrade\r\n" + upgrade, "/", "get"), [400]),
-            (get("Connection: Upgrade\r\nUpgrade: h2c\r\n" + upgrade, "/"), [400]),
+            (get("Connection: Upgrade\r\nUpgrade: h2c\r\n" + upgrade, "/"), [101]),
             (get("Connection: Upgrade\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n"), [200, 200]),
             (get("Connection: Upgrade\r\nAuthorization: a\r\nAuthorization: a\r\n" + upgrade, "/"), [400]),
             (get("Connection: Upgrade\r\nSec-WebSocket-Key: BBBBBBBBBBBBBBBBBBBBBB==\r\n" + upgrade, "/"), [400]),

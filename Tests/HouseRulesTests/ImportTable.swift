@@ -150,8 +150,8 @@ enum ImportTable {
             target: "Relay", isPure: false,
             ours: [
                 "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
-                "Admission", "HTTPWire", "ForwardingWire", "Reactors", "Observability", "PrometheusText", "StateCoding",
-                "StrictJSON", "WireText",
+                "Admission", "HTTPWire", "WebSocketWire", "ForwardingWire", "Reactors", "Observability",
+                "PrometheusText", "StateCoding", "StrictJSON", "WireText",
             ],
             others: ["Logging", "DequeModule", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"],
             reason: "Drives the cores on the reactors' connections: no C of any kind, so no Glibc either."),

@@ -70,7 +70,7 @@ private final class PausingHandler: EdgeHandler, WebSocketHandler, @unchecked Se
 
     func handle(_ exchange: HTTPExchange) { exchange.respond(HTTPAnswer(status: 404)) }
     func handle(_ upgrade: UpgradeExchange) { upgrade.accept(self) }
-    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation { .serve }
+    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation { .serve(client: nil) }
     func connectionRefused(_ refusal: CensusRefusal) {}
     func connectionOpened() {}
     func connectionClosed() {}

@@ -70,7 +70,7 @@ private final class KeepingHandler: EdgeHandler, @unchecked Sendable {
     }
 
     func handle(_ upgrade: UpgradeExchange) {}
-    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation { .serve }
+    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation { .serve(client: nil) }
     func connectionRefused(_ refusal: CensusRefusal) {}
     func connectionOpened() {}
     func connectionClosed() { sink.yield(.closed) }

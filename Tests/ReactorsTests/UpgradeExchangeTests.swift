@@ -1,4 +1,5 @@
 import HTTPWire
+import Synchronization
 import Testing
 import WireText
 
@@ -93,6 +94,25 @@ struct UpgradeExchangeTests {
         if resets { #expect(await bench.reactor.run { bench.exchanges[0].isPending } == false) }
         await bench.decide { $0.abandon() }
         await bench.closed(1)
+        await bench.stop()
+    }
+
+    @Test func `who decides is told that a client has left, and not after the decision`() async throws {
+        let bench = LaterBench()
+        let port = try await bench.serve()
+        let sockets = try (0..<2).map { _ in try PlainSocket.connected(host: "127.0.0.1", port: port) }
+        let told = Mutex<[Int]>([])
+        for (index, socket) in sockets.enumerated() {
+            socket.write(upgradeRequest())
+            await bench.pending(index + 1)
+            await bench.reactor.run {
+                bench.exchanges[index].whenGone = { told.withLock { $0.append(index) } }
+                if index == 1 { bench.exchanges[index].refuse(HTTPAnswer(status: 403)) }
+            }
+            socket.hangUp(resets: true)
+            await bench.closed(index + 1)
+        }
+        #expect(told.withLock { $0 } == [0])
         await bench.stop()
     }
 
@@ -286,7 +306,7 @@ private final class LaterBench: EdgeHandler, TimerTarget, @unchecked Sendable {
         if decisionDelay > 0 { decideLater(upgrade) }
         changed.yield()
     }
-    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation { .serve }
+    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation { .serve(client: nil) }
     func connectionRefused(_ refusal: CensusRefusal) {}
     func connectionOpened() {}
     func connectionClosed() {

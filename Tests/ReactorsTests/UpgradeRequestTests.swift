@@ -48,6 +48,19 @@ struct UpgradeRequestTests {
         await bench.stop()
     }
 
+    /// RFC 9110 §7.8: the client lists what it would speak, and the gateway chooses.
+    @Test(arguments: ["h2c, websocket", "websocket, h2c", "h2c\r\nUpgrade: WebSocket", "foo/2, WEBSOCKET"])
+    func `an upgrade that lists websocket among others opens a WebSocket`(list: String) async throws {
+        let bench = EdgeBench()
+        let port = try await bench.serve()
+        let socket = try PlainSocket.connected(host: "127.0.0.1", port: port)
+        socket.write(upgradeRequest(upgrade: list))
+        let head = try #require(socket.readHead())
+        #expect(head.hasPrefix("HTTP/1.1 101 ") && head.contains("Upgrade: websocket\r\n"))
+        socket.close()
+        await bench.stop()
+    }
+
     @Test func `a query is decoded once, and encoded separators are data`() async throws {
         let query = try #require(
             try await Self.query(
@@ -106,7 +119,7 @@ struct UpgradeRequestTests {
         flooder.write(Array(request.utf8))
         #expect(flooder.readAll() ?? [] == [])
         #expect(await bench.reactor.run { bench.seen == nil })
-        await bench.reactor.run { bench.limitation = .serve }
+        await bench.reactor.run { bench.limitation = .serve(client: nil) }
         let other = try PlainSocket.connected(host: "127.0.0.1", port: port)
         other.write(Array("GET / HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
         #expect(try #require(other.readHead()).hasPrefix("HTTP/1.1 404 "))

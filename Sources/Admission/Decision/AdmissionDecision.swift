@@ -8,8 +8,6 @@ package enum AdmissionDecision: Sendable {
 /// A client that is sent the 101.
 package struct Admitted: Sendable {
     package let principal: Principal
-    /// The subprotocol for the 101; `nil` if the client offered none.
-    package let subprotocol: String?
     /// One of `MAX_SESSIONS_GLOBAL`. Keep it for the lifetime of the session.
     package let globalLease: SessionLease
     /// `nil`: another gateway has passed the client on, which may only resume the session that it has named.

@@ -19,61 +19,28 @@ enum PolicyOutcome: Sendable {
     }
 }
 
-/// Checks the opening handshake of RFC 6455 section 4.2.1, and that a subprotocol is supported.
+/// Refuses a request that opens no WebSocket, or whose subprotocols are all unknown.
 struct HandshakePolicy: AdmissionPolicy {
-    private static let keyByteCount = 16
-    /// With padding, which RFC 6455 section 4.1 requires.
-    private static let keyCharacterCount = 24
-
-    let subprotocols: Subprotocols
-
     func evaluate(_ attempt: AdmissionAttempt) -> PolicyOutcome {
-        let handshake = attempt.request.handshake
-        guard handshake.method.hasSameBytes(as: "GET") else {
-            return .refused(.malformedHandshake, "method is not GET")
-        }
-        guard handshake.isHTTP11 else { return .refused(.malformedHandshake, "HTTP/1.0") }
-        guard let upgrade = handshake.upgrade, ASCIIByte.isSame(upgrade, "websocket"),
-            handshake.connectionIsUpgrade
-        else {
-            return .refused(.malformedHandshake, "not an upgrade to websocket")
-        }
-        guard handshake.version?.hasSameBytes(as: "13") == true else {
-            return .refused(
+        guard let fault = attempt.request.handshake.fault else { return .passed }
+        return switch fault {
+        case .method: .refused(.malformedHandshake, "method is not GET")
+        case .httpVersion: .refused(.malformedHandshake, "HTTP/1.0")
+        case .otherProtocol: .refused(.malformedHandshake, "not an upgrade to websocket")
+        case .version(let received):
+            .refused(
                 .unsupportedVersion, "version is not 13",
-                FailedCheck(
-                    .handshake, expected: "Sec-WebSocket-Version 13", received: handshake.version ?? "none"))
-        }
-        guard let key = handshake.key, key.utf8.count == Self.keyCharacterCount,
-            Base64.decode(key, maximumBytes: Self.keyByteCount)?.count == Self.keyByteCount
-        else { return .refused(.malformedHandshake, "key is not 16 bytes of base64") }
-        guard handshake.isWellFormed else {
-            return .refused(.malformedHandshake, "a header of the handshake is repeated or malformed")
-        }
-        guard handshake.offeredSubprotocols.isEmpty || subprotocols.choose(from: handshake.offeredSubprotocols) != nil
-        else {
-            return .refused(
+                FailedCheck(.handshake, expected: "Sec-WebSocket-Version 13", received: received ?? "none"))
+        case .key: .refused(.malformedHandshake, "key is not 16 bytes of base64")
+        case .malformed: .refused(.malformedHandshake, "a header of the handshake is repeated or malformed")
+        case .subprotocols(let offered, let known):
+            .refused(
                 .unknownSubprotocol, "only unknown subprotocols offered",
                 FailedCheck(
-                    .handshake, expected: "one of the subprotocols \(subprotocols.names)",
-                    received: handshake.offeredSubprotocols.joined(separator: ", ")))
+                    .handshake, expected: "one of the subprotocols \(known.joined(separator: ", "))",
+                    received: offered.joined(separator: ", ")))
         }
-        return .passed
     }
-}
-
-/// The subprotocols that the gateway speaks. Names are compared case-sensitively: see RFC 6455 section 11.5.
-package struct Subprotocols: Sendable {
-    package static let standard = Subprotocols(["binary", "telnet", "telnet.mudstandards.org"])
-
-    private let known: [String]
-
-    package init(_ names: [String]) { known = names }
-
-    var names: String { known.joined(separator: ", ") }
-
-    /// The first supported one in the client's order; the 101 names it.
-    func choose(from offered: [String]) -> String? { offered.first(where: known.containsBytes) }
 }
 
 /// Refuses new sessions while the gateway shuts down.

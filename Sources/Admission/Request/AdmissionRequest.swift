@@ -6,7 +6,7 @@ package struct AdmissionRequest: Sendable {
     package var id: String
     package var address: IPAddress
     package var moment: Moment
-    package var handshake: HandshakeFields
+    package var handshake: UpgradeHandshake
     /// The header's value; `nil` when absent, which differs from empty.
     package var origin: String?
     package var host: String?
@@ -23,11 +23,13 @@ package struct AdmissionRequest: Sendable {
     package var certificate: ClientCertificate?
     /// The URL parameters `session` and `token` of an upgrade that resumes a session.
     package var session: SessionCredential?
+    /// Whose session `session` is, if another gateway has said so, which has the session and has seen its token.
+    package var bearer: Principal?
     /// The methods that the route allows, by their names in `admit=`; `nil`: all.
     package var allowedMethods: Set<String>?
 
     package init(
-        id: String, address: IPAddress, moment: Moment, handshake: HandshakeFields, origin: String?, host: String?,
+        id: String, address: IPAddress, moment: Moment, handshake: UpgradeHandshake, origin: String?, host: String?,
         isTLS: Bool, fields: CredentialFields, certificate: ClientCertificate?, authorization: String? = nil,
         path: String = "/"
     ) {
@@ -54,34 +56,35 @@ package struct AdmissionRequest: Sendable {
     }
 }
 
-/// The opening handshake of RFC 6455 section 4.2.1, as received.
-package struct HandshakeFields: Sendable {
+/// The opening handshake of RFC 6455 section 4.2, as the edge has judged it, once: the gate refuses its fault, and the session gets the
+/// subprotocol that the 101 names.
+package struct UpgradeHandshake: Sendable {
     package var method: String
-    /// RFC 6455 requires HTTP/1.1 or later; newer versions don't reach this code.
-    package var isHTTP11: Bool
-    package var upgrade: String?
-    /// The `Connection` header holds the token `upgrade`.
-    package var connectionIsUpgrade: Bool
-    package var version: String?
-    package var key: String?
-    /// In the client's order of preference.
-    package var offeredSubprotocols: [String]
-    /// The rest of the handshake is valid: no field is repeated, and lists and extensions parse.
-    package var isWellFormed: Bool
+    /// The first one that the client offers and the gateway speaks; `nil` if it offers none.
+    package var subprotocol: String?
+    package var fault: HandshakeFault?
 
-    package init(
-        method: String, isHTTP11: Bool, upgrade: String?, connectionIsUpgrade: Bool, version: String?, key: String?,
-        offeredSubprotocols: [String], isWellFormed: Bool = true
-    ) {
-        self.isWellFormed = isWellFormed
+    package init(method: String = "GET", subprotocol: String? = nil, fault: HandshakeFault? = nil) {
         self.method = method
-        self.isHTTP11 = isHTTP11
-        self.upgrade = upgrade
-        self.connectionIsUpgrade = connectionIsUpgrade
-        self.version = version
-        self.key = key
-        self.offeredSubprotocols = offeredSubprotocols
+        self.subprotocol = subprotocol
+        self.fault = fault
     }
+}
+
+/// Why a request opens no WebSocket.
+package enum HandshakeFault: Hashable, Sendable {
+    case method
+    /// HTTP/1.0.
+    case httpVersion
+    /// `Upgrade` doesn't list `websocket`, or `Connection` doesn't list `upgrade`.
+    case otherProtocol
+    /// - Parameter received: nil when absent.
+    case version(received: String?)
+    case key
+    /// A field is repeated or malformed.
+    case malformed
+    /// Only unknown ones are offered.
+    case subprotocols(offered: [String], known: [String])
 }
 
 /// A certificate that the client presented, and TLS's findings about it.

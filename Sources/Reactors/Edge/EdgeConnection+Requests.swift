@@ -47,7 +47,9 @@ extension EdgeConnection {
     /// If it returns false, the connection ends.
     private func isWithinLimit(_ head: RequestHead?) -> Bool {
         switch listener.handler.limit(head, peer: client, isUnnamed: isUnnamed || forwarded != nil) {
-        case .serve: return true
+        case .serve(let client):
+            requestClient = client
+            return true
         case .refuse(let answer): end(with: answer)
         case .close: kill()
         }

@@ -24,8 +24,6 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         /// The response is in `output`.
         case writing(endsConnection: Bool)
         case webSocket(WebSocketConnection)
-        /// Another gateway of the fleet has the client's session, and answers.
-        case forwarding(OutboundForward)
         case ended
     }
 
@@ -38,6 +36,8 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     var forwarded: ForwardPreface?
     /// Why it isn't another gateway of the fleet.
     private(set) var strangeness: GatewayRefusal?
+    /// Of the request that is being read or answered, if a proxy has named it: see `RequestLimitation.serve`.
+    var requestClient: IPAddress?
     /// Nil once the connection has become a WebSocket.
     var http: HTTPStage?
     /// HTTP output only: a WebSocket has its own queue.
@@ -119,7 +119,6 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         if case .webSocket(let webSocket) = stage { webSocket.ended() }
         if case .answering(let exchange) = stage { exchange.connection = nil }
         if case .upgrading(let exchange) = stage { exchange.clientGone() }
-        if case .forwarding(let forward) = stage { forward.clientGone() }
         stage = .ended
         endHTTP()
         output.release(to: reactor.buffers)
@@ -265,10 +264,10 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
 
     /// The client's. Reactor thread.
     var certificate: PeerCertificate? {
-        if let forwarded { return PeerCertificate(forwarded.certificate, trusting: reactor.edge?.material) }
-        guard let material = listener.material, material.asksForCertificates, let ssl = wsi.flatMap(lws_get_ssl) else {
-            return nil
-        }
+        // Another gateway's own isn't its client's.
+        guard forwarded == nil, let material = listener.material, material.asksForCertificates,
+            let ssl = wsi.flatMap(lws_get_ssl)
+        else { return nil }
         return PeerCertificate(of: ssl, trusting: material)
     }
 
@@ -291,7 +290,6 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         switch stage {
         case .prefacing(let parser): return readPreface(input, parser)
         case .reading: read(input)
-        case .forwarding(let forward): forward.clientSent(UnsafeRawBufferPointer(input))
         case .answering, .upgrading, .writing:
             guard http?.keep(UnsafeRawBufferPointer(input)) == true else { return -1 }
             reactor.touch(self)
@@ -321,9 +319,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
             guard write(piece, to: wsi) else { return kill() }
             output.removeFirst(piece.count, to: reactor.buffers)
         }
-        if case .forwarding(let forward) = stage { forward.clientTook(waiting: output.count + unsent.count) }
         guard output.isEmpty, unsent.isEmpty else { return void(lws_callback_on_writable(wsi)) }
-        if case .forwarding(let forward) = stage, forward.isOver { return finish() }
         if case .writing(let endsConnection) = stage {
             endsConnection ? finish() : awaitNextRequest()
         }
@@ -371,7 +367,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
 
     /// TCP flow control slows down a client that keeps sending while its request is being answered. Never call it inside a callback.
     private func applyPause(to wsi: OpaquePointer) {
-        let pauses = if case .forwarding(let forward) = stage { forward.pausesClient } else { http?.isFull ?? false }
+        let pauses = http?.isFull ?? false
         guard pauses != isPaused else { return }
         isPaused = pauses
         lws_rx_flow_control(wsi, pauses ? 0 : 1)

@@ -1,12 +1,12 @@
 package import ForwardingWire
 package import HTTPWire
-import WebSocketWire
+package import WebSocketWire
 package import WireText
 
 /// The edge's requests to the layers behind it. One per reactor; called on its thread.
 package protocol EdgeHandler: AnyObject {
     /// The head of a request or upgrade has arrived; nil for input that isn't a valid request. The rest of the request has not been
-    /// examined.
+    /// examined. Who accepts it says whose it is, once for all that follows.
     func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation
 
     /// A complete request: head and body. Answer it through the exchange, now or later.
@@ -54,7 +54,8 @@ package enum HandshakeEnd: Sendable {
 
 /// Whether a request is served at all.
 package enum RequestLimitation {
-    case serve
+    /// - Parameter client: a trusted proxy has named it; nil: the peer itself.
+    case serve(client: IPAddress?)
     /// The response is sent, then the connection ends.
     case refuse(HTTPAnswer)
     /// The connection ends without a response.
@@ -79,9 +80,8 @@ package final class HTTPExchange {
     package let head: RequestHead
     package let body: [UInt8]
     package let peer: SocketAddress
-    /// `peer` is a trusted proxy whose PROXY header contained no client address. Any client address in the request itself is then the
-    /// client's own unverified claim.
-    package let isUnnamed: Bool
+    /// As `EdgeHandler.limit` has determined it.
+    package let client: IPAddress
     package let reactor: Reactor
     /// Nil once the response is given or the client is gone. The connection clears it when it ends.
     var connection: EdgeConnection?
@@ -90,7 +90,7 @@ package final class HTTPExchange {
         self.head = head
         self.body = body
         peer = connection.peer
-        isUnnamed = connection.isUnnamed
+        client = connection.requestClient ?? peer.address
         reactor = connection.reactor
         self.connection = connection
     }
@@ -116,33 +116,33 @@ package final class HTTPExchange {
 /// While it is undecided the client may disconnect, which `isPending` detects, or send more. A bounded amount is kept, then reading stops.
 package final class UpgradeExchange {
     package let head: RequestHead
+    /// The handshake, if it conforms to RFC 6455 §4.2.1; only then the upgrade can be accepted.
+    package let opening: Result<OpeningHandshake, OpeningHandshake.Fault>
     /// The subprotocol that the 101 will name: the first offered one that the edge supports (RFC 6455 §4.2.2); nil if there is none.
     package let subprotocol: String?
+    /// Those that the edge supports.
+    package let knownSubprotocols: [String]
     package let peer: SocketAddress
     /// As in ``HTTPExchange``.
-    package let isUnnamed: Bool
+    package let client: IPAddress
     package let isTLS: Bool
     package let reactor: Reactor
     /// Nil once the upgrade is decided or the client is gone. The connection clears it when it ends.
     var connection: EdgeConnection?
-    /// Set while another gateway is asked.
-    var forward: OutboundForward?
-
-    private let opening: OpeningHandshake?
+    /// Called once if the connection ends, or answers by itself, before the decision.
+    package var whenGone: (() -> Void)?
 
     init(head: RequestHead, known subprotocols: [String], connection: EdgeConnection) {
         self.head = head
-        opening = try? OpeningHandshake.check(OpeningRequest(head))
-        subprotocol = opening?.subprotocol(known: subprotocols)
+        opening = Result { () throws(OpeningHandshake.Fault) in try OpeningHandshake.check(OpeningRequest(head)) }
+        subprotocol = (try? opening.get())?.subprotocol(known: subprotocols)
+        knownSubprotocols = subprotocols
         peer = connection.client
-        isUnnamed = connection.isUnnamed || connection.forwarded != nil
+        client = connection.requestClient ?? peer.address
         isTLS = connection.isClientTLS
         reactor = connection.reactor
         self.connection = connection
     }
-
-    /// Whether the request follows RFC 6455 §4.2.1. A malformed one can't be accepted.
-    package var isWellFormed: Bool { opening != nil }
 
     /// The upgrade is undecided and the client is still connected; a system call finds out. Check it before consuming a resource of the
     /// client.
@@ -164,21 +164,24 @@ package final class UpgradeExchange {
     @discardableResult
     package func accept(_ handler: any WebSocketHandler, compresses: Bool = false) -> Bool {
         reactor.preconditionOnThread()
+        whenGone = nil
         defer { connection = nil }
-        guard let opening else { return false }
+        guard case .success(let opening) = opening else { return false }
         return connection?.accept(handler, opening, compresses: compresses) ?? false
     }
 
     /// The connection has ended, or has answered by itself.
     func clientGone() {
         connection = nil
-        forward?.clientGone()
-        forward = nil
+        let report = whenGone
+        whenGone = nil
+        report?()
     }
 
     /// Ends the connection without a response, for a client that is gone: while reading is paused, nothing else would detect that.
     package func abandon() {
         reactor.preconditionOnThread()
+        whenGone = nil
         connection?.kill()
         connection = nil
     }
@@ -186,6 +189,7 @@ package final class UpgradeExchange {
     /// Sends the response instead of a 101 and ends the connection.
     package func refuse(_ answer: HTTPAnswer) {
         reactor.preconditionOnThread()
+        whenGone = nil
         connection?.refuse(answer)
         connection = nil
     }

@@ -1,6 +1,4 @@
 import COpenSSL
-import ForwardingWire
-import Glibc
 
 /// The certificate that a TLS client presented, and the result of its verification.
 package struct PeerCertificate: Sendable {
@@ -44,36 +42,6 @@ package struct PeerCertificate: Sendable {
         serial = Self.der { i2d_ASN1_INTEGER(X509_get0_serialNumber(certificate), $0) }
         chain = isVerified ? Self.chain(of: ssl, from: certificate) : []
         verificationError = isVerified ? nil : String(cString: X509_verify_cert_error_string(result))
-    }
-
-    /// A certificate that another gateway of the fleet has seen in its client's handshake. This gateway verifies it again, by its own authorities and lists.
-    init?(_ shown: ForwardPreface.Certificate, trusting material: TLSMaterial?) {
-        let leaf: [UInt8]
-        let problem: String?
-        switch shown {
-        case .none: return nil
-        case .unverified:
-            leaf = []
-            problem = "it didn't verify where the client has connected"
-        case .verified(let chain):
-            leaf = chain.first ?? []
-            problem =
-                material.map { $0.problem(withChain: chain, atUnixSeconds: time(nil)) } ?? "no authority is configured"
-        }
-        let certificate = leaf.withDER { d2i_X509(nil, &$0, $1) }
-        defer { X509_free(certificate) }
-        var digest = [UInt8](repeating: 0, count: 32)
-        var length: UInt32 = 0
-        let isRead = certificate.map { X509_digest($0, EVP_sha256(), &digest, &length) == 1 } ?? false
-        isResumedSession = false
-        isVerified = problem == nil && isRead
-        sha256 = digest
-        subject = isRead ? Self.text(of: X509_get_subject_name(certificate)) : ""
-        issuerName = isRead ? Self.text(of: X509_get_issuer_name(certificate)) : ""
-        issuer = isRead ? Self.der { i2d_X509_NAME(X509_get_issuer_name(certificate), $0) } : []
-        serial = isRead ? Self.der { i2d_ASN1_INTEGER(X509_get0_serialNumber(certificate), $0) } : []
-        if case .verified(let shown) = shown, isVerified { chain = shown } else { chain = [] }
-        verificationError = isVerified ? nil : problem ?? "it can't be read"
     }
 
     /// Called inside the handshake: the chain in `context` did not verify.

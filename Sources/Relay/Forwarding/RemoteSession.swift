@@ -7,13 +7,13 @@ import RelayCore
 import StateCoding
 import WireText
 
-/// A session of another gateway that a client has asked for by a message, after its 101 from this one. On the link's loop only.
+/// A session of another gateway, for a client of this one: by its upgrade, before the 101, or by a message after it. On the loop of the client only.
 ///
-/// It asks the gateway that has the session for a WebSocket that resumes it, in the client's name, and then passes messages on in both directions. The client was
-/// admitted here; the other gateway checks that it would still be (`Gate.evaluate(_:passedOnAs:)`), and decides about the session. If it refuses, the client is still
-/// this gateway's, and may begin a session here.
+/// It asks the gateway that has the session for a WebSocket that resumes it, in the client's name, and then passes messages on in both directions. This gateway
+/// admits the client, and the other one checks that it would admit it too (`Gate.evaluate(_:passedOnAs:)`), and decides about the session. A client that has
+/// nothing but the session's token isn't known here: the other gateway says whose the session is, and then this one decides about that client.
 final class RemoteSession: TCPHandler, TimerTarget {
-    /// From dialling to the 101.
+    /// From dialling to the 101, and to this gateway's own decision behind it.
     static let answerMilliseconds: UInt64 = 10_000
     /// Of a client's input without content: so much costs it as much as a control frame.
     static let surplusBytes = 1_024
@@ -21,7 +21,12 @@ final class RemoteSession: TCPHandler, TimerTarget {
     static let allowanceBytes = 3 * TrafficMeter.stepBytes + 64
 
     private enum Stage {
-        case asking, relaying
+        case asking
+        /// The other gateway has yet to say whose the session is.
+        case introducing
+        /// The other gateway has agreed; the client hasn't got it yet.
+        case agreed
+        case relaying
         /// The client's Close frame is awaited: what it has sent before is still passed on.
         case closing
         case over
@@ -32,10 +37,12 @@ final class RemoteSession: TCPHandler, TimerTarget {
     private let limits: ForwardLimits
     private let settings: SessionSettings
     private let number: Int
-    private let client: ClientIdentity
+    private let client: RemoteClient
     private let loop: any SessionLoop
     private unowned let sessions: SessionTable
-    /// Nil once this is over. It refers back until then.
+    /// Nil once it has its answer. It may refer back until then.
+    private var asker: (any RemoteAsker)?
+    /// Nil before ``attach(to:)``, and once this is over. It refers back until then.
     private var link: ClientLink?
     private var transport: (any TargetSocket)?
     private let timer: any SessionTimer
@@ -43,6 +50,8 @@ final class RemoteSession: TCPHandler, TimerTarget {
     private var answer = ForwardedAnswer()
     /// To the client.
     private var messages = ForwardedMessages()
+    /// They came before the client's link.
+    private var waiting: [ForwardedMessages.Event] = []
     /// From the client.
     private var input = ForwardedInput()
     private var surplus = 0
@@ -55,45 +64,42 @@ final class RemoteSession: TCPHandler, TimerTarget {
     /// When the client has last taken something.
     private var lastTaken: UInt64 = 0
 
-    /// - Returns: nil if the other gateway can't be asked.
+    var isOver: Bool { stage == .over }
+
+    /// - Parameter asker: gets the answer, also before this returns if the other gateway can't be dialled at all.
+    /// - Returns: nil if too many clients have their sessions elsewhere.
     init?(
-        _ request: ResumeRequest, at peer: FleetPeer, for link: ClientLink, _ session: Session,
-        _ forwarding: SessionForwarding
+        _ request: RemoteRequest, of client: RemoteClient, at peer: FleetPeer, _ forwarding: SessionForwarding,
+        settings: SessionSettings, sessions: SessionTable, loop: any SessionLoop, for asker: any RemoteAsker
     ) {
-        guard let principal = link.sessions.gate.carrier.carry(link.client.principal),
-            let carried = try? StateEncoder.bytes(of: principal)
-        else { return nil }
-        var preface = ForwardPreface(
-            client: SocketAddress(link.client.address, port: link.client.port), isTLS: link.client.isSecure,
-            requestID: link.client.session)
-        preface.principal = carried
-        guard let preface = preface.encoded(), forwarding.enter() else { return nil }
-        (self.peer, self.forwarding, self.link) = (peer, forwarding, link)
-        (loop, sessions, client, settings) = (link.loop, link.sessions, link.client, session.settings)
+        guard let preface = client.preface.encoded(), forwarding.enter() else { return nil }
+        (self.peer, self.forwarding, self.client, self.asker) = (peer, forwarding, client, asker)
+        (self.loop, self.sessions, self.settings) = (loop, sessions, settings)
         let destination = forwarding.destination(peer)
         limits = destination.limits
         timer = loop.makeTimer()
-        number = link.sessions.forwards.makeNumber()
+        number = sessions.forwards.makeNumber()
+        sessions.forwards.insert(self, to: peer, as: number)
+        timer.arm(at: loop.now + Self.answerMilliseconds * 1_000_000, calling: self)
         let transport = loop.dial(
             host: destination.host, port: destination.port,
             options: DialOptions(timeoutMilliseconds: limits.dialMilliseconds), tls: destination.tls, handler: self)
+        guard stage == .asking else { return }
         self.transport = transport
-        sessions.forwards.insert(self, to: peer, as: number)
-        timer.arm(at: loop.now + Self.answerMilliseconds * 1_000_000, calling: self)
-        (preface + Self.head(of: session.request.target, request)).withUnsafeBytes { transport.send($0) }
+        (preface + Self.head(of: request)).withUnsafeBytes { transport.send($0) }
     }
 
     /// An upgrade that names the session: without one the other gateway refuses it. The key has no meaning: nobody caches the answer.
-    ///
-    /// - Parameter request: whose id and token have been checked for their form.
-    private static func head(of target: TargetRequest, _ request: ResumeRequest) -> [UInt8] {
+    private static func head(of request: RemoteRequest) -> [UInt8] {
         var path = "/"
         // The client may have written the name.
-        if case .route(let name) = target, name.utf8.allSatisfy(isUnreserved) { path = "/mud/\(name)" }
+        if case .route(let name) = request.target, name.utf8.allSatisfy(isUnreserved) { path = "/mud/\(name)" }
+        let resume = request.resume
+        let dialect = request.dialect.map { "dialect=\($0.rawValue)&" } ?? ""
         return Array(
             """
-            GET \(path)?dialect=typed&session=\(request.sessionID)&token=\(request.token)&lastSeq=\(request.lastSeq) \
-            HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: websocket\r
+            GET \(path)?\(dialect)session=\(resume.sessionID)&token=\(resume.token)\
+            &lastSeq=\(resume.lastSeq) HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: websocket\r
             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n
             """.utf8)
     }
@@ -142,7 +148,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
 
     func clientRead() {
         lastTaken = loop.now
-        guard isPeerPaused, (link?.queuedBytes ?? 0) <= settings.session.clientBufferBytes / 2 else { return }
+        guard isPeerPaused, (link?.queuedBytes ?? 0) <= limits.queueBytes / 2 else { return }
         isPeerPaused = false
         transport?.setReading(paused: false)
     }
@@ -173,32 +179,78 @@ final class RemoteSession: TCPHandler, TimerTarget {
     func tcpReceived(_ bytes: UnsafeRawBufferPointer) {
         lastHeard = loop.now
         do throws(ForwardedAnswer.Fault) {
-            let released = try answer.take(bytes)
-            guard !released.isEmpty else { return }
+            let frames = try answer.take(bytes)
             switch stage {
-            case .asking: begin(released)
-            case .relaying: deliver(released)
-            case .closing, .over: break
+            case .asking where answer.status != nil: answered(frames)
+            case .introducing:
+                waiting += messages.take(frames)
+                introduce()
+            case .agreed: waiting += messages.take(frames)
+            case .relaying: deliver(messages.take(frames))
+            case .asking, .closing, .over: break
             }
         } catch {
             lost("the answer is malformed: \(error)")
         }
     }
 
-    private func begin(_ released: [UInt8]) {
-        guard answer.isSwitched, let end = answer.headBytes else {
-            return refused(answer.status ?? 0)
-        }
-        stage = .relaying
+    private func answered(_ frames: [UInt8]) {
+        guard answer.isSwitched else { return refused(answer.status ?? 0) }
         settings.metrics.forwarded(.switched)
         log("upgrade passed on", [LogKeys.status: "101"])
-        timer.arm(at: loop.now + UInt64(limits.idleSeconds) * 1_000_000_000, calling: self)
-        guard link?.attach(self) == true else { return self.end(.inOrder) }
-        deliver(Array(released[end...]))
+        waiting = messages.take(frames)
+        guard client.principal != nil else {
+            stage = .introducing
+            return introduce()
+        }
+        agree(as: nil)
     }
 
-    private func deliver(_ frames: [UInt8]) {
-        for event in messages.take(frames) where stage == .relaying {
+    /// The first message isn't the session's.
+    private func introduce() {
+        switch waiting.first {
+        case nil: break
+        case .message(let principal, isText: false):
+            waiting.removeFirst()
+            agree(as: principal)
+        case .some: lost("it didn't say whose the session is")
+        }
+    }
+
+    /// Nothing more is read until the client has its link.
+    private func agree(as principal: [UInt8]?) {
+        stage = .agreed
+        transport?.setReading(paused: true)
+        let asker = asker
+        self.asker = nil
+        asker?.remoteAgreed(self, as: principal)
+    }
+
+    /// The client's WebSocket, to which the session belongs from here on.
+    func attach(to link: ClientLink) {
+        guard stage == .agreed else {
+            link.remoteEnded(self)
+            link.close(.gatewayLost)
+            return link.expectClose(within: settings.session.closeFlush)
+        }
+        self.link = link
+        stage = .relaying
+        lastHeard = loop.now
+        timer.arm(at: loop.now + UInt64(limits.idleSeconds) * 1_000_000_000, calling: self)
+        transport?.setReading(paused: false)
+        let events = waiting
+        waiting = []
+        deliver(events)
+    }
+
+    /// The client has left, or isn't admitted. Its session waits for it.
+    func abandon() {
+        asker = nil
+        end(.inOrder)
+    }
+
+    private func deliver(_ events: [ForwardedMessages.Event]) {
+        for event in events where stage == .relaying {
             switch event {
             case .message(let bytes, let isText): deliver(bytes, isText: isText)
             case .ping: link?.socket?.ping()
@@ -211,7 +263,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
     private func deliver(_ message: [UInt8], isText: Bool) {
         // It may contain a token: never compressed.
         message.withUnsafeBytes { link?.socket?.sendMessage($0, isText: isText, isSecret: true) }
-        guard !isPeerPaused, (link?.queuedBytes ?? 0) > settings.session.clientBufferBytes else { return }
+        guard !isPeerPaused, (link?.queuedBytes ?? 0) > limits.queueBytes else { return }
         isPeerPaused = true
         lastTaken = loop.now
         transport?.setReading(paused: true)
@@ -243,19 +295,16 @@ final class RemoteSession: TCPHandler, TimerTarget {
     private func refused(_ status: Int) {
         settings.metrics.forwarded(.refused)
         log("upgrade passed on", [LogKeys.status: "\(status)"])
-        let link = link
-        end(.inOrder)
-        link?.remoteFailed(status >= 500 || status == 429 ? .unavailable : .invalid)
+        fail(answer.isSessionUnknown ? .unknown : .refused(status: status, code: answer.refusalCode))
     }
 
     private func lost(_ reason: String) {
         switch stage {
-        case .asking:
+        case .asking, .introducing:
             settings.metrics.forwarded(.failed)
             log("session not resumed", [LogKeys.detail: "\(reason)"])
-            let link = link
-            end(.inOrder)
-            link?.remoteFailed(.unavailable)
+            fail(.unreachable(reason))
+        case .agreed: end(.lost(reason))
         case .relaying:
             settings.metrics.forwarded(.lost)
             link?.close(.gatewayLost)
@@ -265,10 +314,17 @@ final class RemoteSession: TCPHandler, TimerTarget {
         }
     }
 
+    private func fail(_ failure: RemoteFailure) {
+        let asker = asker
+        self.asker = nil
+        end(.inOrder)
+        asker?.remoteFailed(failure)
+    }
+
     /// Passes no more messages on. What is queued for the other gateway still goes out.
     private func end(_ end: ForwardEnd) {
         guard stage != .over else { return }
-        let hadClient = stage != .asking
+        let hadClient = link != nil
         if hadClient {
             if case .lost(let reason) = end {
                 log("upgrade passed on ended", [LogKeys.detail: "\(reason)"])
@@ -277,6 +333,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
             }
         }
         stage = .over
+        waiting = []
         sessions.forwards.remove(number)
         forwarding.leave()
         link?.remoteEnded(self)
@@ -290,7 +347,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
     func timerFired(now: UInt64) {
         let idle = UInt64(limits.idleSeconds) * 1_000_000_000
         switch stage {
-        case .asking: lost("it didn't answer in time")
+        case .asking, .introducing, .agreed: lost("it didn't answer in time")
         case .relaying where isPeerPaused && lastTaken + idle > now: timer.arm(at: lastTaken + idle, calling: self)
         case .relaying where isPeerPaused: link?.socket?.drop()
         case .relaying where lastHeard + idle > now: timer.arm(at: lastHeard + idle, calling: self)
@@ -305,7 +362,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
 
     private func log(_ text: Logger.Message, _ more: Logger.Metadata = [:]) {
         let metadata: Logger.Metadata = [
-            LogKeys.requestID: "\(client.session)", LogKeys.address: "\(client.address.text)",
+            LogKeys.requestID: "\(client.requestID)", LogKeys.address: "\(client.address.address.text)",
             LogKeys.gateway: "\(peer.id)",
         ]
         settings.logger.info(text, metadata: metadata.merging(more) { $1 })
@@ -313,17 +370,12 @@ final class RemoteSession: TCPHandler, TimerTarget {
 }
 
 extension RemoteSession: ForwardedClient {
+    var admitted: ClientIdentity? { link?.client }
+
     func close(code: UInt16, reason: String) {
-        guard stage == .relaying else { return stage == .asking ? lost(reason) : () }
+        guard stage == .relaying else { return stage == .closing ? () : lost(reason) }
         stage = .closing
         timer.arm(at: loop.now + UInt64(limits.closeMilliseconds) * 1_000_000, calling: self)
         link?.socket?.closeAfterInput(code: code, reason: reason)
     }
 }
-
-/// A client whose session another gateway has.
-protocol ForwardedClient: AnyObject {
-    func close(code: UInt16, reason: String)
-}
-
-extension ForwardedUpgrade: ForwardedClient {}

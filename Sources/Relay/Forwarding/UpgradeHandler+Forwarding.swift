@@ -1,7 +1,5 @@
 import Admission
-import ForwardingWire
 import HTTPWire
-import Logging
 import Observability
 import Reactors
 import RelayCore
@@ -9,102 +7,172 @@ import WireText
 
 /// Upgrades that resume a session which this gateway hasn't. Reactor thread only.
 ///
-/// Nothing is decided here but where the upgrade goes: the other gateway has the session, its owner and its tokens, and decides as if the client had connected
-/// there, but for one thing: the client may only resume. An upgrade that another gateway has passed on doesn't come here.
+/// This gateway admits the client, and the one that has the session is asked for it before the 101. An upgrade that another gateway has passed on doesn't come here.
 extension UpgradeHandler {
-    /// - Returns: whether the upgrade is refused here, or answered later by another gateway or by this one.
+    /// - Returns: whether the upgrade is refused here, or answered later.
     func seeksElsewhere(
-        _ upgrade: UpgradeExchange, _ request: AdmissionRequest, _ session: SessionRequest, _ context: RequestContext
+        _ exchange: UpgradeExchange, _ request: AdmissionRequest, _ upgrade: Upgrade
     ) -> Bool {
-        guard upgrade.isWellFormed, let forwarding = settings.forwarding,
-            let resume = session.resume, !settings.drain.isDraining, !settings.drain.isHandingOver,
+        guard case .success = exchange.opening, let forwarding = settings.forwarding,
+            let resume = upgrade.session.resume, !settings.drain.isDraining, !settings.drain.isHandingOver,
             SessionIdentity.isID(resume.sessionID), !settings.directory.holds(resume.sessionID)
         else { return false }
         if let refusal = settings.gate.screen(request) {
-            refuse(upgrade, refusal, by: refusal.method, context)
+            refuse(exchange, refusal, by: refusal.method, upgrade.context)
             return true
         }
         let reactor = reactor
-        let pinned = Pinned((upgrade: upgrade, handler: self), to: reactor)
+        let pinned = Pinned((exchange: exchange, handler: self), to: reactor)
         forwarding.find(resume.sessionID) { found in
             reactor.submit {
-                let (upgrade, handler) = pinned.value
-                handler.found(found, forwarding, upgrade, request, session, context)
+                let (exchange, handler) = pinned.value
+                handler.found(found, forwarding, exchange, request, upgrade)
             }
         }
         return true
     }
 
     private func found(
-        _ found: Whereabouts, _ forwarding: SessionForwarding, _ upgrade: UpgradeExchange, _ request: AdmissionRequest,
-        _ session: SessionRequest, _ context: RequestContext
+        _ found: Whereabouts, _ forwarding: SessionForwarding, _ exchange: UpgradeExchange, _ request: AdmissionRequest,
+        _ upgrade: Upgrade
     ) {
-        guard upgrade.isPending else { return upgrade.abandon() }
+        guard exchange.isPending else { return exchange.abandon() }
         switch found {
-        case .unknown: decide(upgrade, request, session, context)
+        case .unknown: decide(exchange, request, upgrade)
         case .unavailable(let detail, let seconds):
-            fail(upgrade, Refusal(.storeUnavailable, detail: detail, retryAfter: seconds), context)
+            fail(exchange, Refusal(.storeUnavailable, detail: detail, retryAfter: seconds), upgrade.context)
         case .elsewhere where settings.drain.isDraining || settings.drain.isHandingOver:
-            decide(upgrade, request, session, context)
+            decide(exchange, request, upgrade)
         case .elsewhere(let peer):
-            guard forwarding.enter() else {
-                return fail(
-                    upgrade, Refusal(.atCapacity, detail: "too many upgrades are passed on", retryAfter: 5), context)
+            let remote = RemoteUpgrade(exchange, request, upgrade, at: peer, forwarding, self)
+            guard remote.request != nil else { return decide(exchange, request, upgrade) }
+            if settings.gate.knowsOnlyToken(of: request) {
+                remote.ask(as: RemoteClient(upgrade))
+            } else {
+                decide(exchange, request, upgrade, at: .elsewhere(remote))
             }
-            pass(upgrade, on: forwarding, to: peer, context)
         }
     }
 
-    private func pass(
-        _ upgrade: UpgradeExchange, on forwarding: SessionForwarding, to peer: FleetPeer, _ context: RequestContext
-    ) {
-        let preface = ForwardPreface(
-            client: SocketAddress(context.address, port: context.isForwarded ? 0 : upgrade.peer.port),
-            isTLS: upgrade.isTLS, certificate: .init(upgrade.certificate), requestID: context.id)
-        let number = sessions.forwards.makeNumber()
-        let forward = upgrade.forward(to: forwarding.destination(peer), preface) { [self] event in
-            note(event, to: peer, context)
-            switch event {
-            case .answered: return
-            case .failed(let reason):
-                let detail = "gateway \(peer.id): \(reason)"
-                fail(upgrade, Refusal(.gatewayUnreachable, detail: detail, retryAfter: 1), context)
-            case .ended: break
-            }
-            sessions.forwards.remove(number)
-            forwarding.leave()
-        }
-        guard let forward else {
-            forwarding.leave()
-            return upgrade.abandon()
-        }
-        sessions.forwards.insert(forward, to: peer, as: number)
-    }
-
-    /// The other gateway writes the audit line, with the same request id.
-    private func note(_ event: ForwardEvent, to peer: FleetPeer, _ context: RequestContext) {
-        var metadata: Logger.Metadata = [
-            LogKeys.requestID: "\(context.id)", LogKeys.address: "\(context.address.text)",
-            LogKeys.gateway: "\(peer.id)",
-        ]
-        switch event {
-        case .answered(let status):
-            settings.metrics.forwarded(status == 101 ? .switched : .refused)
-            metadata[LogKeys.status] = "\(status)"
-            settings.logger.info("upgrade passed on", metadata: metadata)
-        case .failed: settings.metrics.forwarded(.failed)
-        case .ended(let end):
-            if case .lost(let reason) = end {
-                settings.metrics.forwarded(.lost)
-                metadata[LogKeys.detail] = "\(reason)"
-            }
-            settings.logger.info("upgrade passed on ended", metadata: metadata)
-        }
-    }
-
-    private func fail(_ upgrade: UpgradeExchange, _ refusal: Refusal, _ context: RequestContext) {
+    func fail(_ exchange: UpgradeExchange, _ refusal: Refusal, _ context: RequestContext) {
         record.requestRefused(refusal, context)
-        upgrade.refuse(JSONAnswers.refusal(refusal, requestID: context.id))
+        exchange.refuse(JSONAnswers.refusal(refusal, requestID: context.id))
+    }
+}
+
+/// Where the session is that an upgrade begins or resumes.
+enum UpgradePlace {
+    case here
+    /// Here, and another gateway has yet to learn whose it is.
+    case introduced
+    /// At another gateway, which is asked once the client is admitted.
+    case elsewhere(RemoteUpgrade)
+    /// Another gateway has agreed.
+    case agreed(RemoteSession)
+
+    /// The client has left, or isn't admitted.
+    func abandon() {
+        if case .agreed(let remote) = self { remote.abandon() }
+    }
+}
+
+/// An upgrade that waits for another gateway's answer. Reactor thread only.
+final class RemoteUpgrade: RemoteAsker {
+    /// Nil: no gateway could have such a session.
+    let request: RemoteRequest?
+    private let exchange: UpgradeExchange
+    private let admission: AdmissionRequest
+    private let upgrade: Upgrade
+    private let peer: FleetPeer
+    private let forwarding: SessionForwarding
+    private let handler: UpgradeHandler
+    /// Nil: only the other gateway can know the client.
+    private var admitted: Admitted?
+
+    init(
+        _ exchange: UpgradeExchange, _ admission: AdmissionRequest, _ upgrade: Upgrade, at peer: FleetPeer,
+        _ forwarding: SessionForwarding, _ handler: UpgradeHandler
+    ) {
+        self.exchange = exchange
+        self.admission = admission
+        self.upgrade = upgrade
+        self.peer = peer
+        self.forwarding = forwarding
+        self.handler = handler
+        request = upgrade.session.resume.flatMap {
+            RemoteRequest(
+                $0, target: upgrade.session.target, dialect: upgrade.chooser(handler.settings.dialects, now: 0).kind)
+        }
+    }
+
+    /// - Parameter admitted: by this gateway.
+    func ask(as admitted: Admitted) {
+        self.admitted = admitted
+        let client = ClientIdentity(admitted, upgrade, isRecorded: true)
+        guard let client = RemoteClient(client, by: handler.sessions.gate.carrier) else {
+            return remoteFailed(.unreachable("the client can't be told to another gateway"))
+        }
+        ask(as: client)
+    }
+
+    func ask(as client: RemoteClient) {
+        guard let request else { return remoteFailed(.unknown) }
+        let remote = RemoteSession(
+            request, of: client, at: peer, forwarding, settings: handler.sessionSettings, sessions: handler.sessions,
+            loop: handler.reactor, for: self)
+        guard let remote else {
+            let refusal = Refusal(.atCapacity, detail: "too many upgrades are passed on", retryAfter: 5)
+            return handler.fail(exchange, refusal, upgrade.context)
+        }
+        if !remote.isOver { exchange.whenGone = { remote.abandon() } }
+    }
+
+    /// The current gate decides: the settings may have been reloaded meanwhile.
+    func remoteAgreed(_ remote: RemoteSession, as principal: [UInt8]?) {
+        let place = UpgradePlace.agreed(remote)
+        if let admitted { return handler.answerLater(exchange, .admitted(admitted), upgrade, at: place) }
+        let gate = handler.sessions.gate
+        var request = admission
+        request.bearer = principal.flatMap { gate.bearer(carried: $0, at: handler.reactor.moment.monotonic) }
+        guard request.bearer != nil else {
+            remote.abandon()
+            return remoteFailed(.unreachable("it says whose the session is in a form that isn't known here"))
+        }
+        handler.answer(exchange, gate.evaluate(request), upgrade, at: place)
+    }
+
+    func remoteFailed(_ failure: RemoteFailure) {
+        guard exchange.isPending else { return exchange.abandon() }
+        let context = upgrade.context
+        switch failure {
+        // As a single gateway says of a session that it hasn't.
+        case .unknown:
+            guard let admitted else { return handler.decide(exchange, admission, upgrade) }
+            handler.answerLater(exchange, .admitted(admitted), upgrade)
+        case .unreachable(let reason):
+            let detail = "gateway \(peer.id): \(reason)"
+            handler.fail(exchange, Refusal(.gatewayUnreachable, detail: detail, retryAfter: 1), context)
+        // The session's token alone is no credential. So this gateway decides by what else the client has.
+        case .refused(_, let code?) where admitted == nil && code.hasSameBytes(as: RefusalCode.invalidResume.rawValue):
+            handler.decide(exchange, admission, upgrade, at: .elsewhere(self))
+        case .refused(let status, let code):
+            let answer = RefusalAnswer.byOtherGateway(code) ?? .gatewayUnreachable
+            let detail = "gateway \(peer.id) answered \(status)"
+            let refusal = Refusal(answer, detail: detail, retryAfter: answer.status >= 429 ? 1 : nil)
+            handler.refuse(exchange, refusal, by: admitted?.principal.shown ?? SessionTokenMethod.name, context)
+        }
+    }
+}
+
+extension RefusalAnswer {
+    /// What another gateway may say of a client that this one has passed on.
+    fileprivate static func byOtherGateway(_ code: String?) -> RefusalAnswer? {
+        let answers: [RefusalAnswer] = [
+            .invalidResume, .draining, .deviceBlocked, .keyRevoked, .unknownKey, .invalidClientCertificate,
+            .invalidTicket, .invalidToken, .appAuthRequired, .invalidSharedSecret, .sharedSecretRequired,
+            .wayNotAllowed, .atCapacity, .rateLimited, .storeUnavailable, .auditUnavailable,
+        ]
+        return code.flatMap { code in answers.first { $0.code.rawValue.hasSameBytes(as: code) } }
     }
 }
 

@@ -121,25 +121,20 @@ extension ClientLink {
 
     func holdForRemote(_ session: Session) { hold(session) }
 
-    /// The link's own session isn't needed any more.
-    ///
-    /// - Returns: false if the client has left meanwhile, or is being closed.
-    func attach(_ remote: RemoteSession) -> Bool {
-        guard let fresh = session else { return false }
+    /// - Returns: nil if the client has left meanwhile, or is being closed.
+    func leaveSession(for remote: RemoteSession) -> Resumption? {
+        guard let fresh = session else { return nil }
         let resumption = resumption ?? Resumption()
         guard socket != nil, fresh.machine.acceptsFromClient, resumption.closeReason == nil else {
             fail(.unavailable, fresh)
-            return false
+            return nil
         }
         self.resumption = nil
         noteFrames()
         fresh.dismiss()
         self.remote = remote
         socket?.setReading(paused: false)
-        for piece in resumption.held {
-            piece.bytes.withUnsafeBytes { remote.clientSent($0, isText: piece.isText, isLast: piece.isLast) }
-        }
-        return true
+        return resumption
     }
 
     func remoteFailed(_ failure: ResumeFailure) {

@@ -42,11 +42,24 @@ final class ClientLink: WebSocketHandler, TimerTarget {
         let globalLease: SessionLease?
     }
 
-    init(_ session: Session) {
+    /// The client of another gateway that has yet to learn who it is: the first message says so.
+    private let introduction: [UInt8]?
+
+    init(_ session: Session, introducing principal: [UInt8]? = nil) {
         self.session = session
+        introduction = principal
         client = session.client
         loop = session.loop
         sessions = session.sessions
+    }
+
+    /// For a client whose session another gateway has agreed to give away.
+    init(_ client: ClientIdentity, _ remote: RemoteSession, sessions: SessionTable, loop: any SessionLoop) {
+        self.client = client
+        self.remote = remote
+        self.sessions = sessions
+        self.loop = loop
+        introduction = nil
     }
 
     // MARK: From the WebSocket
@@ -55,7 +68,11 @@ final class ClientLink: WebSocketHandler, TimerTarget {
 
     func opened(_ socket: any ClientSocket) {
         self.socket = socket
+        if let introduction {
+            introduction.withUnsafeBytes { socket.sendMessage($0, isText: false, isSecret: true) }
+        }
         session?.opened(on: self)
+        remote?.attach(to: self)
     }
 
     func webSocketReceived(_ piece: MessagePiece) {

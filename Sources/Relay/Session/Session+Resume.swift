@@ -165,8 +165,3 @@ enum HandOff: Sendable {
 struct MovingSession: @unchecked Sendable {
     let session: Session
 }
-
-extension DialectKind {
-    /// Its sessions can be resumed.
-    var resumes: Bool { self == .gmcp || self == .json || self == .typed }
-}

@@ -13,7 +13,8 @@ extension Session {
         // A connection dialled after the session's end would never be closed.
         guard machine.isUnderway else { return }
         guard let permit else { return perform(machine.close(.invalidResume, now: loop.now)) }
-        let decision = settings.targets.authorize(request, for: client.principal.identity.method)
+        let decided = request == self.request.target ? route : nil
+        let decision = (decided ?? settings.targets.decide(request)).admitting(client.principal.identity.method)
         switch decision.limited(to: client.principal.routes) {
         case .refused(let refusal): refuse(request, refusal)
         case .authorized(let target) where leg?.target == target: meetTarget()

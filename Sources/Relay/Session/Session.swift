@@ -18,6 +18,8 @@ final class Session: TargetLegHandler, TimerTarget {
     let settings: SessionSettings
     var loop: any SessionLoop
     let request: SessionRequest
+    /// About the target of `request`; nil: this session has a target already.
+    let route: TargetDecision?
     /// Nil: this session is only there until the one that its client resumes has taken its place, or has a target already.
     let permit: SessionPermit?
     unowned var sessions: SessionTable
@@ -75,13 +77,14 @@ final class Session: TargetLegHandler, TimerTarget {
     private(set) var isOver = false
 
     init(
-        admitted: Admitted, client: ClientIdentity, request: SessionRequest, settings: SessionSettings,
+        admitted: Admitted, client: ClientIdentity, upgrade: Upgrade, settings: SessionSettings,
         sessions: SessionTable, loop: any SessionLoop
     ) {
         globalLease = admitted.globalLease
         permit = admitted.permit
         self.client = client
-        self.request = request
+        request = upgrade.session
+        route = upgrade.route
         self.settings = settings
         self.sessions = sessions
         self.loop = loop
@@ -94,11 +97,7 @@ final class Session: TargetLegHandler, TimerTarget {
             bytesPerSecond: settings.traffic.clientBytesPerSecond)
         pacing = PacingBucket(perSecond: settings.traffic.targetBytesPerSecond)
         addressShare = settings.traffic.perAddress?.join(client.address.prefix)
-        dialect = .choosing(
-            DialectChooser(
-                subprotocol: admitted.subprotocol,
-                standard: request.dialect.map(DefaultDialect.fixed) ?? settings.dialects.standard,
-                wait: settings.dialects.wait, maximumMessageBytes: settings.dialects.maximumMessageBytes, now: now))
+        dialect = .choosing(upgrade.chooser(settings.dialects, now: now))
     }
 
     /// One that goes on from another process, without a client, from ``beginRestored()`` on.
@@ -110,6 +109,7 @@ final class Session: TargetLegHandler, TimerTarget {
         permit = nil
         self.client = client
         request = SessionRequest(target: .standard, client: ClientDescription(), dialect: nil, resume: nil)
+        route = nil
         self.settings = settings
         self.sessions = sessions
         self.loop = loop

@@ -49,10 +49,8 @@ extension SessionRequest {
     }
 }
 
-extension TargetPolicy {
-    func authorize(_ request: TargetRequest, for method: MethodName) -> TargetDecision {
-        authorize(request, for: method.route ?? "")
-    }
+extension TargetDecision {
+    func admitting(_ method: MethodName) -> TargetDecision { admitting(method.route ?? "") }
 }
 
 extension SessionIdentity {

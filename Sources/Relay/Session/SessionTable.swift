@@ -65,14 +65,15 @@ final class SessionTable: TimerTarget {
 
     var all: [Session] { Array(sessions.values) }
 
-    /// Ends every session for which `isMeant` returns true, in order.
+    /// Ends every session for which `isMeant` returns true, in order, and the WebSockets of such clients whose sessions other gateways have.
     ///
-    /// - Returns: how many, without those that are ending already.
+    /// - Returns: how many sessions, without those that are ending already.
     @discardableResult
     func close(_ reason: CloseReason, where isMeant: (Principal, IPAddress) -> Bool = { _, _ in true }) -> Int {
         let meant = sessions.values.filter { isMeant($0.client.principal, $0.client.address) }
         let underway = meant.count { $0.machine.isUnderway }
         for session in meant { session.close(reason) }
+        closeForwards(reason, where: isMeant)
         return underway
     }
 

@@ -5,11 +5,14 @@ import WireText
 ///
 /// A dialect knows only the session state that its own messages need; the rest belongs to ``Translation``.
 protocol Dialect {
+    /// - Parameter compressor: for a dialect that deflates its messages.
+    init(compressor: any FrameCompressor)
+
     /// The client names its target; nothing is dialled before that.
     var awaitsConnect: Bool { get }
 
     /// nil: its sessions end with their connection, because the client can't report what it has seen.
-    var numbering: ReplayBuffer.Numbering? { get }
+    static var numbering: ReplayBuffer.Numbering? { get }
 
     /// The dialect has messages for the gateway's own notices.
     var hasNotices: Bool { get }
@@ -61,7 +64,6 @@ protocol Dialect {
 
 extension Dialect {
     var awaitsConnect: Bool { false }
-    var numbering: ReplayBuffer.Numbering? { nil }
     var hasNotices: Bool { false }
     var answersErrors: Bool { true }
 
@@ -145,11 +147,30 @@ package enum DialectKind: String, Codable, Hashable, Sendable, CaseIterable {
         guard let known = Self.subprotocols.first(where: { $0.name.hasSameBytes(as: subprotocol) }) else { return nil }
         self = known.kind
     }
+
+    /// nil for ``raw``, which isn't translated.
+    var dialect: (any Dialect.Type)? {
+        switch self {
+        case .raw: nil
+        case .terminal: TerminalDialect.self
+        case .gmcp: GMCPDialect.self
+        case .json: JSONDialect.self
+        case .typed: TypedDialect.self
+        case .legacy: LegacyDialect.self
+        }
+    }
+
+    /// Its sessions can be resumed: they outlive their client's connection.
+    package var resumes: Bool { dialect?.numbering != nil }
 }
 
 /// `terminal.mudstandards.org`: UTF-8 with ANSI sequences in both directions, as on a terminal. It has no messages for out-of-band
 /// data.
 struct TerminalDialect: Dialect {
+    static let numbering: ReplayBuffer.Numbering? = nil
+
+    init(compressor: any FrameCompressor) {}
+
     var answersErrors: Bool { false }
 
     /// Text messages are input, like binary ones.

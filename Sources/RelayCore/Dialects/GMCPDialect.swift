@@ -17,6 +17,8 @@ import WireText
 ///
 /// A target can't send any of these, and none of them is passed on to it.
 struct GMCPDialect: ByteCountedDialect {
+    init(compressor: any FrameCompressor) {}
+
     func command(of message: ArraySlice<UInt8>, isText: Bool) throws(DialectError) -> ClientCommand {
         guard isText else { return .input(message.repairedUTF8) }
         let name = String(decoding: message.prefix { $0 != 0x20 }, as: UTF8.self)

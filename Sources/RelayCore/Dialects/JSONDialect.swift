@@ -31,6 +31,8 @@ import WireText
 /// | `coffeemud` | | ignored: telnet has no form for it |
 /// | `websocket_close` | – | – |
 struct JSONDialect: ByteCountedDialect {
+    init(compressor: any FrameCompressor) {}
+
     func command(of message: ArraySlice<UInt8>, isText: Bool) throws(DialectError) -> ClientCommand {
         guard isText else { return .input(message.repairedUTF8) }
         let envelope = MessageFields(try JSONObject(message: message))

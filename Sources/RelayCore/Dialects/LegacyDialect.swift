@@ -16,6 +16,8 @@ import WireText
 /// The stream comes in text messages: base64 of a complete raw DEFLATE stream each, and each of an event, so no command is ever split.
 /// Text is UTF-8, so that no byte of it is an IAC, and what comes as JSON is escaped. Prompts and MSSP aren't passed on.
 struct LegacyDialect: Dialect {
+    static let numbering: ReplayBuffer.Numbering? = nil
+
     private let compressor: any FrameCompressor
     var hasConnected = false
     /// Applies also to errors about the `connect` message that declines compression.

@@ -49,7 +49,7 @@ extension ByteCountedDialect {
         append(own: name, data, isSecret: false, to: &frames)
     }
 
-    var numbering: ReplayBuffer.Numbering? { .bytes }
+    static var numbering: ReplayBuffer.Numbering? { .bytes }
     var hasNotices: Bool { true }
 
     /// A client that closes normally (RFC 6455, 1000) is gone; one that vanishes, or goes away (1001), may come back.

@@ -28,8 +28,11 @@ struct TypedDialect: ResumableDialect {
     /// Further capabilities of a session that can be resumed.
     static let resumptionCapabilities = ["gap", "tokenRotation"]
 
+    static let numbering: ReplayBuffer.Numbering? = .messages
+
+    init(compressor: any FrameCompressor) {}
+
     var awaitsConnect: Bool { true }
-    var numbering: ReplayBuffer.Numbering? { .messages }
     var hasNotices: Bool { true }
 
     /// A message that doesn't look like an object is input, as it was before messages had types.

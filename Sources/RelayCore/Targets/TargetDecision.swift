@@ -38,6 +38,23 @@ package struct AuthorizedTarget: Codable, Hashable, Sendable {
 }
 
 extension TargetDecision {
+    /// The admission methods that give access to the target, needed before credentials are consumed; `nil`: all methods, or there
+    /// is no such target.
+    package var methods: Set<String>? { options?.admit?.methods }
+
+    /// The compression setting of the requested route, needed for the 101 response; `nil`: it sets none, or the target isn't a
+    /// route.
+    package var compression: ClientCompression? { options?.compression }
+
+    private var options: RouteOptions? {
+        if case .authorized(let target) = self { target.options } else { nil }
+    }
+
+    /// The same for a client of this admission method, by the name that routes use.
+    package func admitting(_ method: String) -> TargetDecision {
+        options?.admit?.allows(method) == false ? .refused(.wayNotAllowed) : self
+    }
+
     /// The same for a client that may use only these routes; nil: all.
     package func limited(to routes: Set<String>?) -> TargetDecision {
         guard let routes, case .authorized(let target) = self else { return self }

@@ -82,27 +82,11 @@ package struct TargetPolicy: Sendable, Equatable {
 
     /// - Parameter method: the client's admission method, by the name that routes use.
     package func authorize(_ request: TargetRequest, for method: String) -> TargetDecision {
-        switch decide(request) {
-        case .authorized(let target) where target.options.admit?.allows(method) == false: .refused(.wayNotAllowed)
-        case let decision: decision
-        }
+        decide(request).admitting(method)
     }
 
-    /// The admission methods that give access to a target, needed before credentials are consumed; `nil`: all methods, or there
-    /// is no such target. Only an admitted client learns the latter, from ``authorize(_:for:)``.
-    package func methods(to request: TargetRequest) -> Set<String>? {
-        guard case .authorized(let target) = decide(request) else { return nil }
-        return target.options.admit?.methods
-    }
-
-    /// The compression setting of the requested route, needed for the 101 response; `nil`: it sets none, or the target isn't a
-    /// route.
-    package func compression(to request: TargetRequest) -> ClientCompression? {
-        guard case .authorized(let target) = decide(request) else { return nil }
-        return target.options.compression
-    }
-
-    private func decide(_ request: TargetRequest) -> TargetDecision {
+    /// The decision about every client that the target's route admits. Only an admitted client learns of a refusal.
+    package func decide(_ request: TargetRequest) -> TargetDecision {
         switch request {
         case .standard: return standard
         case .route(let name):

@@ -74,18 +74,12 @@ package struct Translation {
         outputBufferBytes: Int = defaultOutputBufferBytes, compressor: any FrameCompressor,
         makeDecompressor: (@Sendable () -> any Decompressor)?
     ) {
-        switch kind {
-        case .raw: return nil
-        case .terminal: dialect = TerminalDialect()
-        case .gmcp: dialect = GMCPDialect()
-        case .json: dialect = JSONDialect()
-        case .typed: dialect = TypedDialect()
-        case .legacy: dialect = LegacyDialect(compressor: compressor)
-        }
+        guard let type = kind.dialect else { return nil }
+        dialect = type.init(compressor: compressor)
         self.kind = kind
         self.client = client
         self.makeDecompressor = makeDecompressor
-        self.outputBufferBytes = dialect.numbering == nil ? 0 : outputBufferBytes
+        self.outputBufferBytes = type.numbering == nil ? 0 : outputBufferBytes
         history = SessionHistory(numbering: .messages, maximumBytes: 0)
         self.maximumMessageBytes = maximumMessageBytes
         gatherer = MessageGatherer(limit: MessageSize.gathered(maximumMessageBytes))
@@ -171,7 +165,7 @@ package struct Translation {
         telnet = TelnetClient(settings: settings, makeDecompressor: makeDecompressor)
         phase = .connected
         sessionID = session.id
-        history = SessionHistory(numbering: dialect.numbering ?? .messages, maximumBytes: outputBufferBytes)
+        history = SessionHistory(numbering: kind.dialect?.numbering ?? .messages, maximumBytes: outputBufferBytes)
         dialect.sessionBegan(session, isResumable: isResumable, into: &output.frames)
         carryOutWaiting(into: &output)
     }

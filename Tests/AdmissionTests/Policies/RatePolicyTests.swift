@@ -114,7 +114,7 @@ struct RatePolicyTests {
 
     @Test func `mistakes in the handshake and foreign origins aren't failed upgrades`() throws {
         for _ in 0..<20 {
-            _ = gate.evaluate(bench.request().with { $0.handshake.version = "8" })
+            _ = gate.evaluate(bench.request().with { $0.handshake.fault = .version(received: "8") })
             _ = gate.evaluate(bench.request().with { $0.origin = "null" })
         }
         #expect(gate.evaluate(bench.request()).refusal?.answer == .appAuthRequired)

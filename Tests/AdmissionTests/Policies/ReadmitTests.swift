@@ -62,9 +62,58 @@ import WireText
         #expect(leases.count == 0)
     }
 
-    @Test func `may have its own credentials instead, which admit it to its session only`() throws {
-        let decision = gate().evaluate(request, passedOnAs: nil)
+    /// Of a session that began with a ticket.
+    private func gate(ofBearer bearer: Principal, _ list: BlockList = BlockList()) -> Gate {
+        gate(list).changed {
+            $0.sessionBearer = { session, _ in session.id == "a" && session.token == "b" ? bearer : nil }
+        }
+    }
+
+    @Test func `is admitted by its session's token alone if that session began with a ticket`() throws {
+        let gate = gate(ofBearer: .anonymous)
+        let decision = gate.readmitted(nil, for: request)
         #expect(decision.admitted?.principal.identity == .anonymous && decision.admitted?.permit == nil)
+        #expect(leases.count == 1)
+        let wrong = request.with { $0.session = SessionCredential(id: "a", token: "x") }
+        #expect(gate.readmitted(nil, for: wrong).refusal?.code == .invalidResume)
+        let blocked = try BlockList("address 0.0.0.0/0\naddress ::/0")
+        #expect(self.gate(ofBearer: .anonymous, blocked).readmitted(nil, for: request).refusal?.code == .deviceBlocked)
+    }
+
+    @Test func `isn't admitted by the token of any other session, and that is no failed upgrade`() throws {
+        var other = self
+        other.owner = Identity(method: AppAttestMethod.name, subject: "somebody")
+        let gate = other.gate().changed { $0.limits = UpgradeLimits(failedUpgradesPerMinute: 1) }
+        for _ in 0..<3 {
+            #expect(gate.evaluate(request, passedOnAs: nil).refusal?.code == .invalidResume)
+        }
+        let wrong = request.with { $0.session = SessionCredential(id: "a", token: "x") }
+        _ = gate.evaluate(wrong, passedOnAs: nil)
+        #expect(gate.evaluate(wrong, passedOnAs: nil).refusal?.code == .rateLimited)
+    }
+
+    @Test func `is asked for by its gateway if it has nothing but the token`() throws {
+        let gate = gate(ofBearer: .anonymous)
+        #expect(gate.knowsOnlyToken(of: request))
+        #expect(!gate.knowsOnlyToken(of: request.with { $0.ticket = "x" }))
+        #expect(!self.gate().changed { $0.methods = [AnonymousMethod(isAllowed: true)] }.knowsOnlyToken(of: request))
+    }
+
+    /// The gateway that it has reached, told by another one whose the session is, decides by its own lists.
+    @Test func `is admitted by the word of the gateway that has its session`() throws {
+        let gate = gate().changed { settings in
+            settings.methods = [SessionTokenMethod { _, _ in nil }, AnonymousMethod(isAllowed: false)]
+        }
+        #expect(gate.evaluate(request).refusal?.code == .invalidResume)
+        let bytes = try carried(by: self.gate())
+        let bearer = try #require(self.gate().bearer(carried: bytes, at: request.moment.monotonic))
+        let told = request.with { $0.bearer = bearer }
+        #expect(gate.decided(told).refusal != nil, "an anonymous client isn't admitted here any more")
+        let open = gate.changed { $0.methods[1] = AnonymousMethod(isAllowed: true) }
+        #expect(open.decided(told).admitted?.principal.identity == .anonymous)
+        let blocked = try BlockList("address 0.0.0.0/0\naddress ::/0")
+        #expect(open.changed { $0.blockList = blocked }.decided(told).refusal?.code == .deviceBlocked)
+        #expect(gate.bearer(carried: [1, 2, 3], at: request.moment.monotonic) == nil)
     }
 
     @Test func `is refused by what this gateway says now`() throws {
@@ -103,13 +152,20 @@ import WireText
 }
 
 extension Gate {
+    fileprivate func readmitted(_ carried: [UInt8]?, for request: AdmissionRequest) -> AdmissionDecision {
+        evaluate(request, passedOnAs: carried).now
+    }
+
+    fileprivate func decided(_ request: AdmissionRequest) -> AdmissionDecision { evaluate(request).now }
+}
+
+extension AdmissionDecision {
     /// The store of these tests answers at once.
-    fileprivate func readmitted(_ carried: [UInt8], for request: AdmissionRequest) -> AdmissionDecision {
-        let decision = evaluate(request, passedOnAs: carried)
-        guard case .later(let later) = decision else { return decision }
+    fileprivate var now: AdmissionDecision {
+        guard case .later(let later) = self else { return self }
         let answer = Answer()
         later.whenDecided { decision in answer.decision.withLock { $0 = decision } }
-        return answer.decision.withLock { $0 } ?? decision
+        return answer.decision.withLock { $0 } ?? self
     }
 }
 

@@ -89,7 +89,7 @@ struct ReportPolicyTests {
                 return .originRefused
             },
             { _, request in
-                request.handshake.version = "8"
+                request.handshake.fault = .version(received: "8")
                 return .unsupportedVersion
             },
             { bench, _ in

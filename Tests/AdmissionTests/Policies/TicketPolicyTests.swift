@@ -102,7 +102,8 @@ struct TicketPolicyTests {
 
     @Test func `a refusal for another reason doesn't spend the ticket`() throws {
         let ticket = try operatorTicket()
-        #expect(decision(ticket) { $0.handshake.version = "8" }.refusal?.answer == .unsupportedVersion)
+        #expect(
+            decision(ticket) { $0.handshake.fault = .version(received: "8") }.refusal?.answer == .unsupportedVersion)
         #expect(decision(ticket) { $0.origin = "https://evil.example" }.refusal?.answer == .originRefused)
         var full = bench
         full.settings.leases = SessionLeases(maximum: 0)
@@ -158,9 +159,7 @@ struct TicketPolicyTests {
         bench.settings.leases = SessionLeases(maximum: 0)
         var device = try bench.registeredDevice()
         let request = bench.request(try bench.assertion(by: &device)).with {
-            $0.handshake = HandshakeFields(
-                method: "POST", isHTTP11: true, upgrade: nil, connectionIsUpgrade: false, version: nil, key: nil,
-                offeredSubprotocols: [])
+            $0.handshake = UpgradeHandshake(method: "POST", fault: .method)
         }
         guard case .authenticated = bench.gate.authenticate(request) else { throw NoTicket() }
         guard case .refused(let refusal) = bench.gate.authenticate(request) else { throw NoTicket() }

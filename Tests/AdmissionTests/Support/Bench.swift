@@ -69,9 +69,7 @@ struct Bench {
     func request(_ assertion: AssertionFields = AssertionFields(), at moment: Moment = start) -> AdmissionRequest {
         AdmissionRequest(
             id: "r1", address: address("192.0.2.1"), moment: moment,
-            handshake: HandshakeFields(
-                method: "GET", isHTTP11: true, upgrade: "websocket", connectionIsUpgrade: true, version: "13",
-                key: "dGhlIHNhbXBsZSBub25jZQ==", offeredSubprotocols: []),
+            handshake: UpgradeHandshake(),
             origin: nil, host: "gate.example:6200", isTLS: true,
             fields: CredentialFields(assertion: assertion), certificate: nil)
     }

@@ -171,7 +171,9 @@ struct NextTicketTests {
         let ticket = try ticket(of: Principal(debugging: .good))
         let gate = restarted()
         #expect(try decision(ticket, by: gate) { $0.allowedMethods = ["app"] }.refusal?.answer == .wayNotAllowed)
-        #expect(try decision(ticket, by: gate) { $0.handshake.version = "8" }.refusal?.answer == .unsupportedVersion)
+        #expect(
+            try decision(ticket, by: gate) { $0.handshake.fault = .version(received: "8") }.refusal?.answer
+                == .unsupportedVersion)
         let full = restarted { $0.leases = SessionLeases(maximum: 0) }
         #expect(try decision(ticket, by: full).refusal?.answer == .atCapacity)
         #expect(try decision(ticket, by: gate) { $0.allowedMethods = ["cert"] }.admitted != nil)

@@ -85,9 +85,7 @@ private final class RegistryStage {
         let fields = CredentialFields(method.fields, header: { headers[$0] }, parameter: { _ in nil })
         return AdmissionRequest(
             id: "r1", address: IPAddress(ipv4: (192, 0, 2, 1)), moment: moment,
-            handshake: HandshakeFields(
-                method: "GET", isHTTP11: true, upgrade: "websocket", connectionIsUpgrade: true, version: "13",
-                key: "dGhlIHNhbXBsZSBub25jZQ==", offeredSubprotocols: []),
+            handshake: UpgradeHandshake(),
             origin: nil, host: "gate.example:6200", isTLS: true, fields: fields, certificate: nil)
     }
 

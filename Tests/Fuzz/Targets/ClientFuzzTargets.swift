@@ -24,11 +24,11 @@ let clientFuzzTargets = [DialectKind.typed, .gmcp, .json, .legacy, .terminal].ma
 private func checkCommand(of message: ArraySlice<UInt8>, isText: Bool, _ kind: DialectKind) throws {
     var dialect: any Dialect =
         switch kind {
-        case .typed: TypedDialect()
-        case .gmcp: GMCPDialect()
-        case .json: JSONDialect()
+        case .typed: TypedDialect(compressor: FuzzCompressor())
+        case .gmcp: GMCPDialect(compressor: FuzzCompressor())
+        case .json: JSONDialect(compressor: FuzzCompressor())
         case .legacy: LegacyDialect(compressor: FuzzCompressor())
-        case .terminal, .raw: TerminalDialect()
+        case .terminal, .raw: TerminalDialect(compressor: FuzzCompressor())
         }
     guard let command = try? dialect.command(of: message, isText: isText) else { return }
     switch command {

@@ -49,9 +49,7 @@ struct BadgeBench {
             unixMilliseconds: Self.start.unixMilliseconds + Int64(milliseconds))
         var request = AdmissionRequest(
             id: "r1", address: IPAddress(ipv4: (192, 0, 2, 1)), moment: moment,
-            handshake: HandshakeFields(
-                method: "GET", isHTTP11: true, upgrade: "websocket", connectionIsUpgrade: true, version: "13",
-                key: "dGhlIHNhbXBsZSBub25jZQ==", offeredSubprotocols: []),
+            handshake: UpgradeHandshake(),
             origin: nil, host: "gate.example:6200", isTLS: false,
             fields: CredentialFields(
                 gate.fields, header: { $0 == "x-badge" ? badge : nil }, parameter: { $0 == "ticket" ? ticket : nil }),

@@ -80,8 +80,8 @@ struct BadgeMethodTests {
         let routes = try Route.list("a=a.example:1,admit=badge+app b=b.example:1,admit=app", methods: names) { _ in true
         }
         let policy = try TargetPolicy(TargetSettings(standard: nil, routes: routes))
-        let open = bench.request { $0.allowedMethods = policy.methods(to: .route("a")) }
-        let closed = bench.request { $0.allowedMethods = policy.methods(to: .route("b")) }
+        let open = bench.request { $0.allowedMethods = policy.decide(.route("a")).methods }
+        let closed = bench.request { $0.allowedMethods = policy.decide(.route("b")).methods }
         #expect(bench.gate.evaluate(closed).refusal?.answer == .wayNotAllowed)
         #expect(bench.desk.verifications == 0)
         let principal = try #require(bench.gate.evaluate(open).principal)

@@ -1,5 +1,7 @@
 import EdgeTestKit
 import Foundation
+import KeyStore
+import Logging
 import Observability
 import Reactors
 import Relay
@@ -106,6 +108,24 @@ struct RemoteSessionTests {
         #expect(try await next("error", on: socket)["code"] == "invalid_resume")
         try await socket.send(text: Self.connect(bench))
         #expect(try await next("session", on: socket)["sessionId"] != session["sessionId"])
+    }
+
+    /// The directory still names the address of the process that had it.
+    @Test func `a session of a gateway whose address another process has taken has expired`() async throws {
+        let bench = try await FleetBench()
+        let (a, b) = (try await bench.gateway("a"), try await bench.gateway("b"))
+        let nobodys = try Typed(
+            #"{"sessionId":"00000000-0000-4000-8000-000000000000","token":"\#(String(repeating: "0", count: 64))"}"#)
+        bench.directory.set(.init(id: "c", address: "localhost:\(try bench.port(of: "b"))", silence: 0))
+        let c = FleetSessions(
+            bench.directory, gateway: "c", members: bench, logger: .init(label: "c") { _ in LineLog() })
+        c.announce(in: nil) { c.began(nobodys["sessionId"], whenFound: nil) }
+        let socket = try await ask(a, for: nobodys)
+        #expect(try await next("error", on: socket)["code"] == "session_expired")
+        #expect(a.log.values(of: LogKeys.status, in: "upgrade passed on") == ["401"])
+        try await socket.send(text: Self.connect(bench))
+        #expect(try await next("session", on: socket)["sessionId"] != nobodys["sessionId"])
+        #expect(await b.server.sessionCount() == 0)
     }
 
     @Test func `a session of a dead gateway has expired`() async throws {

@@ -1,4 +1,3 @@
-import Admission
 import EdgeTestKit
 import Foundation
 import KeyStore
@@ -13,6 +12,7 @@ import Telnet
 import Testing
 import WireText
 
+@testable import Admission
 @testable import GatewayServer
 
 /// Gateways of a fleet in one process, which share a directory of sessions and reach each other with real TLS. Each has its own reactors, gate and sessions; anybody
@@ -27,7 +27,7 @@ final class FleetBench: FleetMembers {
         let log = LineLog()
         let port: Int
 
-        fileprivate init(_ id: String, _ bench: FleetBench, blocked: String?) async throws {
+        fileprivate init(_ id: String, _ bench: FleetBench, blocked: String?, _ tokens: Tokens) async throws {
             self.id = id
             let log = log
             let logger = Logger(label: "fleet") { _ in log }
@@ -36,13 +36,18 @@ final class FleetBench: FleetMembers {
             drain = DrainSwitch()
             let names = DialectKind.subprotocols.map(\.name)
             var gate = GateSettings(
-                subprotocols: Subprotocols(names), drain: drain, leases: SessionLeases(maximum: nil),
-                methods: [AnonymousMethod(isAllowed: true)])
+                drain: drain, leases: SessionLeases(maximum: nil), methods: [AnonymousMethod(isAllowed: true)])
             let directory = SessionDirectory(
                 SessionLeaseLimits(perDevice: 100, perAddress: 100), announcer: sessions)
             if let methods = bench.methods { gate.methods = methods }
             gate.limits = UpgradeLimits(failedUpgradesPerMinute: 100_000)
             gate.findSession = { directory.find($0, at: $1) }
+            if tokens != .off {
+                let method = SessionTokenMethod { credential, time in
+                    tokens == .forEverySession && directory.find(credential, at: time) != nil ? .anonymous : nil
+                }
+                gate.methods.insert(method, at: 0)
+            }
             if let blocked { gate.blockList = try BlockList("address \(blocked)", kinds: []) }
             let metrics = GatewayMetrics()
             let audit = try AuditLog(path: bench.folder + "/\(id).audit", logger: logger)
@@ -129,9 +134,18 @@ final class FleetBench: FleetMembers {
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
+    /// Whether a session's token is a credential by itself.
+    enum Tokens {
+        /// There is no such method.
+        case off
+        /// No session of this fleet began with a ticket.
+        case forNoSession
+        case forEverySession
+    }
+
     /// - Parameter blocked: an address that this gateway alone refuses.
-    func gateway(_ id: String, blocking blocked: String? = nil) async throws -> Gateway {
-        try await Gateway(id, self, blocked: blocked)
+    func gateway(_ id: String, blocking blocked: String? = nil, tokens: Tokens = .off) async throws -> Gateway {
+        try await Gateway(id, self, blocked: blocked, tokens)
     }
 
     fileprivate func dialling() throws -> TargetTLS {

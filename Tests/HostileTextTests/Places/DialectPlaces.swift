@@ -199,8 +199,8 @@ private let policies: [TargetPolicy] = ["fixed", "allowlist", "arbitrary"].compa
 private func authorize(_ request: TargetRequest) {
     for policy in policies {
         use(policy.authorize(request, for: "app"))
-        use(policy.methods(to: request))
-        use(policy.compression(to: request))
+        use(policy.decide(request).methods)
+        use(policy.decide(request).compression)
     }
 }
 

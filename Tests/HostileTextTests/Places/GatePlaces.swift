@@ -85,9 +85,7 @@ private func upgrade(
     prepared("\(name) of an upgrade", bytes: bytes, spelled: [.field]) { text in
         var request = AdmissionRequest(
             id: "r1", address: IPAddress(ipv4: (192, 0, 2, 1)), moment: moment,
-            handshake: HandshakeFields(
-                method: "GET", isHTTP11: true, upgrade: "websocket", connectionIsUpgrade: true, version: "13",
-                key: "dGhlIHNhbXBsZSBub25jZQ==", offeredSubprotocols: []),
+            handshake: UpgradeHandshake(),
             origin: nil, host: "gate.example:6200", isTLS: true, fields: CredentialFields(), certificate: nil)
         change(&request, text)
         let asked = request
@@ -112,14 +110,13 @@ private func field(_ name: String, before: String = "") -> HostilePlace {
 
 private let upgrades = places {
     upgrade("the method") { $0.handshake.method = $1 }
-    upgrade("Upgrade") { $0.handshake.upgrade = $1 }
-    upgrade("the version") { $0.handshake.version = $1 }
-    upgrade("the key") { $0.handshake.key = $1 }
-    upgrade("the subprotocol") { $0.handshake.offeredSubprotocols = [$1] }
+    upgrade("the version") { $0.handshake.fault = .version(received: $1) }
+    upgrade("the subprotocol") { $0.handshake.fault = .subprotocols(offered: [$1], known: ["telnet"]) }
     upgrade("many subprotocols") { request, text in
-        request.handshake.offeredSubprotocols = (0..<32).map {
+        let offered = (0..<32).map {
             String($0) + String(text.unicodeScalars.prefix(text.unicodeScalars.count / 32))
         }
+        request.handshake.fault = .subprotocols(offered: offered, known: ["telnet"])
     }
     upgrade("the origin") { $0.origin = $1 }
     upgrade("the origin's host") { $0.origin = "https://" + $1 }

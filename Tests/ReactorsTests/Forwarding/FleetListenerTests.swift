@@ -90,6 +90,19 @@ struct FleetListenerTests {
         await a.stop()
     }
 
+    @Test func `an upgrade behind a preface is its client's, and another gateway's certificate isn't`() async throws {
+        let port = try await a.serveGateways()
+        let peer = try #require(try connect(port))
+        peer.write(Self.preface + upgradeRequest())
+        #expect(String(decoding: try #require(peer.read(upTo: 4_096)), as: UTF8.self).hasPrefix("HTTP/1.1 101 "))
+        let client = SocketAddress(IPAddress(ipv4: (192, 0, 2, 1)), port: 7)
+        let preface = ForwardPreface(client: client, isTLS: true, requestID: "0a")
+        #expect(
+            await a.next(Self.isRefusal)
+                == .upgrade(peer: client, isTLS: true, forwarded: preface, isCertified: false))
+        await a.stop()
+    }
+
     @Test(arguments: [upgradeRequest(), Array("PCUF".utf8) + [2], Array("PCUF".utf8) + [1, 255, 255, 255]])
     func `a forged preface ends the connection`(bytes: [UInt8]) async throws {
         let port = try await a.serveGateways()

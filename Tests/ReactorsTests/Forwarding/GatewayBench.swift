@@ -32,22 +32,18 @@ enum FleetCertificates {
     }
 }
 
-/// One gateway's edges on a reactor: for clients, and for other gateways. It passes upgrades on if it has a destination, and otherwise accepts
-/// or refuses them.
+/// One gateway's edges on a reactor: for clients, and for other gateways. It accepts or refuses upgrades.
 ///
 /// - Note: `@unchecked Sendable` because its mutable state is used only on the reactor's thread.
 final class GatewayBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
     enum Event: Hashable, Sendable {
-        case upgrade(peer: SocketAddress, isTLS: Bool, forwarded: ForwardPreface?, certified: String?)
+        case upgrade(peer: SocketAddress, isTLS: Bool, forwarded: ForwardPreface?, isCertified: Bool)
         case request
         case opened
         case message([UInt8])
         case peerClosed(UInt16?)
         case closed
         case gatewayRefused(GatewayRefusal)
-        case failed(String)
-        case answered(Int)
-        case ended(ForwardEnd)
     }
 
     let reactor: Reactor
@@ -55,9 +51,7 @@ final class GatewayBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
     private let sink: AsyncStream<Event>.Continuation
     private var listeners: [EdgeListener] = []
     private(set) var webSocket: WebSocketConnection?
-    private(set) var forwarded: ForwardedUpgrade?
     private var message: [UInt8] = []
-    var destination: ForwardDestination?
     var refusal: HTTPAnswer?
     var keepsUndecided = false
     private var undecided: [UpgradeExchange] = []
@@ -107,12 +101,6 @@ final class GatewayBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
     /// Changes it on the reactor's thread.
     func set(_ change: @escaping @Sendable (GatewayBench) -> Void) async { await reactor.run { change(self) } }
 
-    func forward(to port: UInt16, host: String = "127.0.0.1", _ limits: ForwardLimits = ForwardLimits()) async throws {
-        let destination = ForwardDestination(
-            host: host, port: port, tls: try FleetCertificates.dialling(), limits: limits)
-        await set { $0.destination = destination }
-    }
-
     /// The first event that `isMeant` accepts; earlier ones are dropped.
     func next(_ isMeant: @Sendable (Event) -> Bool) async -> Event? {
         for await event in events where isMeant(event) { return event }
@@ -134,29 +122,13 @@ final class GatewayBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
         sink.yield(
             .upgrade(
                 peer: upgrade.peer, isTLS: upgrade.isTLS, forwarded: preface,
-                certified: upgrade.certificate.flatMap { $0.isVerified ? $0.subject : "unverified" }))
-        if let destination { return pass(upgrade, to: destination) }
+                isCertified: upgrade.certificate != nil))
         if keepsUndecided { return undecided.append(upgrade) }
         if let refusal { return upgrade.refuse(refusal) }
         upgrade.accept(self)
     }
 
-    private func pass(_ upgrade: UpgradeExchange, to destination: ForwardDestination) {
-        let preface = ForwardPreface(
-            client: upgrade.peer, isTLS: upgrade.isTLS, certificate: .init(upgrade.certificate),
-            requestID: "0123456789abcdef")
-        forwarded = upgrade.forward(to: destination, preface) { [self] event in
-            switch event {
-            case .failed(let reason):
-                upgrade.refuse(HTTPAnswer(status: 503))
-                sink.yield(.failed(reason))
-            case .answered(let status): sink.yield(.answered(status))
-            case .ended(let end): sink.yield(.ended(end))
-            }
-        }
-    }
-
-    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation { .serve }
+    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation { .serve(client: nil) }
     func connectionRefused(_ refusal: CensusRefusal) {}
     func connectionOpened() {}
     func connectionClosed() {}

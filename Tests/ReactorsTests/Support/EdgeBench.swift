@@ -37,8 +37,10 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, ClientWebSocketHandler, @u
     private(set) var messageCount = 0
     /// The payload sizes of Pings and Pongs.
     private(set) var controlFrames: [Int] = []
+    /// As the edge has said with the newest request.
+    private var isUnnamed = false
     /// The limitation returned for every request.
-    var limitation = RequestLimitation.serve
+    var limitation = RequestLimitation.serve(client: nil)
     /// The size of each message piece.
     private(set) var pieces: [Int] = []
     /// What was read, as the handler was told.
@@ -94,7 +96,7 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, ClientWebSocketHandler, @u
         seen = Seen(
             query: RequestQuery(exchange.head.query), authorization: Self.authorization(exchange.head),
             peer: exchange.peer,
-            isUnnamed: exchange.isUnnamed)
+            isUnnamed: isUnnamed)
         exchange.respond(HTTPAnswer(status: 404))
     }
 
@@ -102,12 +104,15 @@ final class EdgeBench: EdgeHandler, WebSocketHandler, ClientWebSocketHandler, @u
         seen = Seen(
             query: RequestQuery(upgrade.head.query), authorization: Self.authorization(upgrade.head),
             peer: upgrade.peer,
-            isUnnamed: upgrade.isUnnamed)
+            isUnnamed: isUnnamed)
         sink.yield(.upgrade(path: String(decoding: upgrade.head.path, as: UTF8.self), subprotocol: upgrade.subprotocol))
         upgrade.accept(self)
     }
 
-    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation { limitation }
+    func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation {
+        self.isUnnamed = isUnnamed
+        return limitation
+    }
     func connectionRefused(_ refusal: CensusRefusal) {}
     func connectionOpened() { openConnections += 1 }
     func connectionClosed() { openConnections -= 1 }
@@ -163,10 +168,10 @@ extension EdgeSettings {
 }
 
 /// The client's side of an opening handshake, as text.
-func upgradeRequest(target: String = "/", _ headers: String...) -> [UInt8] {
+func upgradeRequest(target: String = "/", upgrade: String = "websocket", _ headers: String...) -> [UInt8] {
     let lines =
         [
-            "GET \(target) HTTP/1.1", "Host: localhost", "Connection: Upgrade", "Upgrade: websocket",
+            "GET \(target) HTTP/1.1", "Host: localhost", "Connection: Upgrade", "Upgrade: \(upgrade)",
             "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
         ] + headers
     return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)

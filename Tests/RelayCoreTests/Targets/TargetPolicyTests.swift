@@ -108,14 +108,14 @@ struct TargetPolicyTests {
     ) throws {
         let policy = try policy(mode)
         for request in [TargetRequest.route("staging"), .address(host: "10.0.0.5", port: 4_001)] {
-            #expect(policy.methods(to: request) == ["cert"])
+            #expect(policy.decide(request).methods == ["cert"])
             for way in allMethods {
                 let decision = policy.authorize(request, for: way)
                 #expect(way == "cert" ? target(decision) == "10.0.0.5:4001" : decision == .refused(.wayNotAllowed))
             }
         }
-        #expect(policy.methods(to: .standard) == nil)
-        #expect(policy.methods(to: .route("nowhere")) == nil)
+        #expect(policy.decide(.standard).methods == nil)
+        #expect(policy.decide(.route("nowhere")).methods == nil)
     }
 
     @Test func `a route gives the target its name and options, and the first of several routes counts`() throws {

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Observability
+import Reactors
 import RelayCore
 import Telnet
 import WireText
@@ -27,6 +28,9 @@ final class Bench {
         var leases = SessionLeaseLimits(perDevice: 100, perAddress: 100)
         var blockList = BlockList()
         var mode = TargetMode.fixed
+        /// Where sessions are that aren't here.
+        var elsewhere: Whereabouts?
+        var forwards = ForwardLimits()
     }
 
     init(_ change: (inout Options) throws -> Void = { _ in }) throws {
@@ -44,24 +48,32 @@ final class Bench {
         admission.blockList = options.blockList
         let gate = Gate(admission)
         let target = try TargetEndpoint("mud.example:4000")
-        settings = SessionSettings(
-            RelaySettings(
-                targets: try TargetPolicy(TargetSettings(mode: options.mode, standard: target)),
-                dialer: TargetDialer(
-                    tlsMode: .plain, preferredTLS: nil, requiredTLS: nil, proxyHeader: .off,
-                    timeoutMilliseconds: 10_000),
-                dialects: options.dialects, session: options.session, traffic: options.traffic, compression: .off,
-                directory: SessionDirectory(options.leases), gate: gate, drain: drain, requests: RequestLimits(),
-                attestation: nil, tickets: nil, servesWebClient: false, trustedProxies: TrustedProxies(),
-                warnings: [], version: "0",
-                audit: audit,
-                journal: RefusalJournal(audit: audit, metrics: metrics, logger: logger, linesPerMinute: 1_000),
-                whenAuditFails: .continue, metrics: metrics, logger: logger))
+        var relay = RelaySettings(
+            targets: try TargetPolicy(TargetSettings(mode: options.mode, standard: target)),
+            dialer: TargetDialer(
+                tlsMode: .plain, preferredTLS: nil, requiredTLS: nil, proxyHeader: .off, timeoutMilliseconds: 10_000),
+            dialects: options.dialects, session: options.session, traffic: options.traffic, compression: .off,
+            directory: SessionDirectory(options.leases), gate: gate, drain: drain, requests: RequestLimits(),
+            attestation: nil, tickets: nil, servesWebClient: false, trustedProxies: TrustedProxies(), warnings: [],
+            version: "0", audit: audit,
+            journal: RefusalJournal(audit: audit, metrics: metrics, logger: logger, linesPerMinute: 1_000),
+            whenAuditFails: .continue, metrics: metrics, logger: logger)
+        if let elsewhere = options.elsewhere {
+            let tls = try TargetTLS(TargetTLSSettings(mode: .required))
+            relay.forwarding = SessionForwarding(FixedWhereabouts(found: elsewhere), tls: tls, limits: options.forwards)
+        }
+        settings = SessionSettings(relay)
         loops = [network.makeLoop(), network.makeLoop()]
         tables = loops.map { _ in SessionTable(gate: gate) }
     }
 
     deinit { try? FileManager.default.removeItem(atPath: auditPath) }
+
+    private struct FixedWhereabouts: SessionWhereabouts {
+        let found: Whereabouts
+
+        func find(_ sessionID: String, answer: @escaping @Sendable (Whereabouts) -> Void) { answer(found) }
+    }
 
     /// - Parameters:
     ///   - dialect: nil: the first message decides.
@@ -75,12 +87,13 @@ final class Bench {
         let session = network.run(on: loops[loop]) {
             Session(
                 admitted: Admitted(
-                    principal: .anonymous, subprotocol: nil, globalLease: globalLease,
-                    permit: isPassedOn ? nil : SessionPermit()),
+                    principal: .anonymous, globalLease: globalLease, permit: isPassedOn ? nil : SessionPermit()),
                 client: ClientIdentity(
                     session: "client\(admissions)", principal: .anonymous, address: address, port: 1, isSecure: true),
-                request: SessionRequest(
-                    target: .standard, client: ClientDescription { _ in nil }, dialect: dialect, resume: request),
+                upgrade: upgrade(
+                    SessionRequest(
+                        target: .standard, client: ClientDescription { _ in nil }, dialect: dialect, resume: request),
+                    from: address),
                 settings: settings, sessions: tables[loop], loop: loops[loop])
         }
         let link = ClientLink(session)
@@ -88,6 +101,15 @@ final class Bench {
         network.add(socket)
         network.run(on: loops[loop]) { link.opened(socket) }
         return TestClient(link: link, socket: socket, bench: self)
+    }
+
+    private func upgrade(_ session: SessionRequest, from address: IPAddress) -> Upgrade {
+        Upgrade(
+            context: RequestContext(
+                id: "client\(admissions)", address: address,
+                moment: Moment(monotonic: MonotonicTime(nanoseconds: 0), unixMilliseconds: 0), isForwarded: false),
+            handshake: UpgradeHandshake(), session: session, route: settings.targets.decide(session.target), port: 1,
+            isTLS: true)
     }
 
     private struct NoClient: Error {}

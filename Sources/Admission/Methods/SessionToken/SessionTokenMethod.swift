@@ -23,7 +23,7 @@ package struct SessionTokenMethod: AdmissionMethod {
     }
 
     package func credential(in request: AdmissionRequest) -> Principal? {
-        request.session.flatMap { bearer($0, request.moment.monotonic) }
+        request.session.flatMap { request.bearer ?? bearer($0, request.moment.monotonic) }
     }
 
     package func claim(of principal: Principal) -> Claim {
