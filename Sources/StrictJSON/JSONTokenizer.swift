@@ -1,11 +1,12 @@
 import WireText
 
-/// Splits a JSON text (RFC 8259) into tokens and verifies its grammar, without recursion and without building anything.
+/// Splits a JSON text (RFC 8259) into tokens and verifies its grammar, without recursion and without building anything. It keeps to its
+/// ``JSONBounds``, but for the text's length and repeated names, which ``JSONReader`` judges.
 ///
 /// It is stricter than the grammar in one point: half a surrogate pair (`"\ud800"`) is refused, because valid UTF-8 can't encode
 /// it.
-struct JSONTokenizer {
-    enum Token: Hashable {
+package struct JSONTokenizer {
+    package enum Token: Hashable {
         case beginObject, endObject, beginArray, endArray
         /// A member's name; its colon has been consumed.
         case name(StringToken)
@@ -16,10 +17,10 @@ struct JSONTokenizer {
         case null
     }
 
-    struct StringToken: Hashable {
+    package struct StringToken: Hashable {
         /// The bytes between the quotation marks.
-        let range: Range<Int>
-        let hasEscapes: Bool
+        package let range: Range<Int>
+        package let hasEscapes: Bool
     }
 
     private enum Expectation {
@@ -31,20 +32,24 @@ struct JSONTokenizer {
         case end
     }
 
-    let text: ArraySlice<UInt8>
+    private let text: ArraySlice<UInt8>
+    private let bounds: JSONBounds
     private var position: Int
     private var expectation = Expectation.value
     /// The open containers, the innermost in the lowest bit: 1 for an object, 0 for an array.
     private var open: UInt64 = 0
-    private(set) var depth = 0
+    package private(set) var depth = 0
+    /// Values that have begun.
+    private var values = 0
 
-    init(_ text: ArraySlice<UInt8>) {
+    package init(_ text: ArraySlice<UInt8>, within bounds: JSONBounds) {
         self.text = text
+        self.bounds = bounds
         position = text.startIndex
     }
 
     /// The next token; nil after the text's only value.
-    mutating func next() throws(JSONError) -> Token? {
+    package mutating func next() throws(JSONDefect) -> Token? {
         skipSpace()
         if expectation == .commaOrEnd, text.indices.contains(position), text[position] == UInt8(ascii: ",") {
             position += 1
@@ -52,13 +57,21 @@ struct JSONTokenizer {
             expectation = isInObject ? .name : .value
         }
         guard position < text.endIndex else {
+            if awaitsValue { try countValue() }
             guard expectation == .end else { throw .unexpectedEnd }
             return nil
         }
         return try token(at: text[position])
     }
 
-    private mutating func token(at byte: UInt8) throws(JSONError) -> Token {
+    private var awaitsValue: Bool { expectation == .value || expectation == .valueOrEndArray }
+
+    private mutating func countValue() throws(JSONDefect) {
+        guard values < bounds.maximumValues else { throw .tooManyValues }
+        values += 1
+    }
+
+    private mutating func token(at byte: UInt8) throws(JSONDefect) -> Token {
         if byte == UInt8(ascii: "}"), mayEndObject { return close(.endObject) }
         if byte == UInt8(ascii: "]"), mayEndArray { return close(.endArray) }
         switch expectation {
@@ -72,7 +85,8 @@ struct JSONTokenizer {
 
     private var mayEndArray: Bool { expectation == .valueOrEndArray || (expectation == .commaOrEnd && !isInObject) }
 
-    private mutating func value(at byte: UInt8) throws(JSONError) -> Token {
+    private mutating func value(at byte: UInt8) throws(JSONDefect) -> Token {
+        try countValue()
         switch byte {
         case UInt8(ascii: "{"): return try begin(.beginObject)
         case UInt8(ascii: "["): return try begin(.beginArray)
@@ -85,14 +99,14 @@ struct JSONTokenizer {
         }
     }
 
-    private var unexpected: JSONError { .unexpectedByte(at: position - text.startIndex) }
+    private var unexpected: JSONDefect { .unexpectedByte(at: position - text.startIndex) }
 
     // MARK: Structure
 
     private var isInObject: Bool { open & 1 == 1 }
 
-    private mutating func begin(_ token: Token) throws(JSONError) -> Token {
-        guard depth < JSONReader.maximumDepth else { throw .tooDeep }
+    private mutating func begin(_ token: Token) throws(JSONDefect) -> Token {
+        guard depth < bounds.maximumDepth else { throw .tooDeep }
         position += 1
         depth += 1
         open = open << 1 | (token == .beginObject ? 1 : 0)
@@ -112,7 +126,7 @@ struct JSONTokenizer {
         return token
     }
 
-    private mutating func name(at byte: UInt8) throws(JSONError) -> Token {
+    private mutating func name(at byte: UInt8) throws(JSONDefect) -> Token {
         guard byte == UInt8(ascii: "\"") else { throw unexpected }
         let name = try string()
         skipSpace()
@@ -129,7 +143,7 @@ struct JSONTokenizer {
 
     // MARK: Scalars
 
-    private mutating func literal(_ word: String, _ token: Token) throws(JSONError) -> Token {
+    private mutating func literal(_ word: String, _ token: Token) throws(JSONDefect) -> Token {
         for byte in word.utf8 {
             guard position < text.endIndex else { throw .unexpectedEnd }
             guard text[position] == byte else { throw unexpected }
@@ -138,7 +152,7 @@ struct JSONTokenizer {
         return token
     }
 
-    private mutating func number() throws(JSONError) -> Range<Int> {
+    private mutating func number() throws(JSONDefect) -> Range<Int> {
         let start = position
         if peek == UInt8(ascii: "-") { position += 1 }
         if peek == UInt8(ascii: "0") { position += 1 } else { try digits(from: start) }
@@ -151,13 +165,14 @@ struct JSONTokenizer {
             if peek == UInt8(ascii: "+") || peek == UInt8(ascii: "-") { position += 1 }
             try digits(from: start)
         }
+        guard position - start <= bounds.maximumNumberBytes else { throw .malformedNumber(at: start - text.startIndex) }
         return start..<position
     }
 
     private var peek: UInt8? { position < text.endIndex ? text[position] : nil }
 
     /// One or more digits.
-    private mutating func digits(from start: Int) throws(JSONError) {
+    private mutating func digits(from start: Int) throws(JSONDefect) {
         let first = position
         while let digit = peek, ASCIIByte.isDigit(digit) { position += 1 }
         guard position > first else { throw .malformedNumber(at: start - text.startIndex) }
@@ -167,7 +182,7 @@ struct JSONTokenizer {
 // MARK: Strings
 
 extension JSONTokenizer {
-    private mutating func string() throws(JSONError) -> StringToken {
+    private mutating func string() throws(JSONDefect) -> StringToken {
         let opening = position - text.startIndex
         position += 1
         let start = position
