@@ -135,7 +135,8 @@ struct SQLiteKeptTicketTests {
         let (marker, other) = ([UInt8](repeating: 0xC7, count: 200), [UInt8](repeating: 0xC8, count: 200))
         for byte in UInt8(1)...20 {
             let isOf = byte % 2 == 0
-            let ticket = KeptTicket.sample(byte, session: byte, holder: isOf ? 105 : 106, content: isOf ? marker : other)
+            let ticket = KeptTicket.sample(
+                byte, session: byte, holder: isOf ? 105 : 106, content: isOf ? marker : other)
             #expect(try await tickets.keep(ticket) == .spent)
         }
         #expect(try store.beginErasure(of: .sample(1), at: 5))
