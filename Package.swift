@@ -76,7 +76,7 @@ let package = Package(
         .target(name: "StateCoding", dependencies: ["WireText"], swiftSettings: pureSettings),
         .target(name: "RequestErrors", swiftSettings: pureSettings),
         .target(name: "CBOR", swiftSettings: pureSettings),
-        .target(name: "StrictJSON", swiftSettings: pureSettings),
+        .target(name: "StrictJSON", dependencies: ["WireText"], swiftSettings: pureSettings),
         .target(name: "StrictDER", dependencies: [x509, asn1], swiftSettings: pureSettings),
         .target(
             name: "AppAttest", dependencies: ["CBOR", "RequestErrors", "StrictDER", crypto, x509, asn1],
@@ -88,7 +88,8 @@ let package = Package(
             name: "WebAuthn", dependencies: ["CBOR", "StrictDER", "StrictJSON", crypto, cryptoExtras, x509, asn1],
             swiftSettings: pureSettings),
         .target(name: "Telnet", dependencies: ["WireText"], swiftSettings: pureSettings),
-        .target(name: "RelayCore", dependencies: ["Telnet", "WireText", deque], swiftSettings: pureSettings),
+        .target(
+            name: "RelayCore", dependencies: ["StrictJSON", "Telnet", "WireText", deque], swiftSettings: pureSettings),
         .target(name: "HTTPWire", dependencies: ["WireText"], swiftSettings: pureSettings),
         .target(name: "ProxyProtocol", dependencies: ["WireText"], swiftSettings: pureSettings),
         .target(name: "WebSocketWire", dependencies: ["WireText", crypto], swiftSettings: pureSettings),
@@ -129,7 +130,7 @@ let package = Package(
 
         // What the audit log says, read again.
         .target(
-            name: "AuditTrail", dependencies: ["Admission", "DPoP", "Observability", "StrictJSON", "WireText"],
+            name: "AuditTrail", dependencies: ["Admission", "Observability", "StrictJSON", "WireText"],
             swiftSettings: pureSettings),
 
         // The edge, the engine and the composition root.
@@ -166,7 +167,7 @@ let package = Package(
                 "Settings", "AppAttest", "AuditTrail", "BlockingWork", "Compression", "DPoP", "KeyStore",
                 "KeyStorePostgreSQL", "KeyStoreSQLite", "PostgreSQL", "Admission", "Observability", "PrometheusText",
                 "Reactors", "Relay", "RelayCore",
-                "StateCoding", "Telnet", "CharacterSets", "WireText", logging, metrics, x509, asn1,
+                "StateCoding", "StrictJSON", "Telnet", "CharacterSets", "WireText", logging, metrics, x509, asn1,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
@@ -183,8 +184,8 @@ let package = Package(
         .executableTarget(
             name: "portcullis-sim",
             dependencies: [
-                "AppAttest", "DeviceSimulation", "Reactors", "RelayCore", "Telnet", "WireText", crypto, logging,
-                argumentParser,
+                "AppAttest", "DeviceSimulation", "Reactors", "RelayCore", "StrictJSON", "Telnet", "WireText", crypto,
+                logging, argumentParser,
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             swiftSettings: houseSettings),
@@ -228,7 +229,8 @@ let package = Package(
         .testTarget(
             name: "WebSocketWireTests", dependencies: ["WebSocketWire", "Compression"], swiftSettings: houseSettings),
         .testTarget(
-            name: "RelayCoreTests", dependencies: ["RelayCore", "StateCoding", "Telnet", "Compression", "WireText"],
+            name: "RelayCoreTests",
+            dependencies: ["RelayCore", "StateCoding", "StrictJSON", "Telnet", "Compression", "WireText"],
             swiftSettings: houseSettings),
         .testTarget(
             name: "RelayTests",
@@ -238,6 +240,7 @@ let package = Package(
             ],
             swiftSettings: houseSettings),
         .testTarget(name: "WireTextTests", dependencies: ["WireText"], swiftSettings: houseSettings),
+        .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: houseSettings),
         .testTarget(
             name: "ProxyProtocolTests", dependencies: ["ProxyProtocol", "WireText"], swiftSettings: houseSettings),
         .testTarget(

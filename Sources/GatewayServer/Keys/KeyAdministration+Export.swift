@@ -2,6 +2,7 @@ package import FoundationEssentials
 import KeyStore
 import Observability
 import RelayCore
+import StrictJSON
 import WireText
 
 extension KeyAdministration {
