@@ -164,17 +164,27 @@ let package = Package(
         .target(
             name: "GatewayServer",
             dependencies: [
-                "Settings", "AppAttest", "AuditTrail", "BlockingWork", "Compression", "DPoP", "KeyStore",
-                "KeyStorePostgreSQL", "KeyStoreSQLite", "PostgreSQL", "Admission", "Observability", "PrometheusText",
-                "Reactors", "Relay", "RelayCore",
-                "StateCoding", "StrictJSON", "Telnet", "CharacterSets", "WireText", logging, metrics, x509, asn1,
+                "Settings", "AppAttest", "BlockingWork", "DPoP", "KeyStore", "KeyStorePostgreSQL", "KeyStoreSQLite",
+                "PostgreSQL", "Admission", "Observability", "PrometheusText", "Reactors", "Relay", "RelayCore",
+                "StateCoding", "Telnet", "CharacterSets", "WireText", logging, metrics, crypto, x509, asn1,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: houseSettings),
+        .target(
+            name: "OperatorTools",
+            dependencies: [
+                "Admission", "AppAttest", "AuditTrail", "Compression", "DPoP", "GatewayServer", "KeyStore",
+                "KeyStorePostgreSQL", "KeyStoreSQLite", "Observability", "PostgreSQL", "Relay", "RelayCore", "Settings",
+                "StrictJSON", "WireText", crypto,
+            ],
+            swiftSettings: houseSettings),
         .executableTarget(
             name: "portcullis",
-            dependencies: ["GatewayServer", "Settings", "AuditTrail", "Observability", "WireText", argumentParser],
+            dependencies: [
+                "AuditTrail", "DPoP", "GatewayServer", "Observability", "OperatorTools", "Settings", "WireText",
+                argumentParser,
+            ],
             swiftSettings: houseSettings),
 
         // Stand-ins for Apple, a device and a MUD: for tests and for trying the gateway out.
@@ -291,9 +301,17 @@ let package = Package(
             ],
             swiftSettings: houseSettings),
         .testTarget(
+            name: "OperatorToolsTests",
+            dependencies: [
+                "AuditTrail", "EdgeTestKit", "KeyStore", "KeyStoreSQLite", "Observability", "OperatorTools",
+                "KeyStorePostgreSQL", "Relay", "Settings",
+            ],
+            swiftSettings: houseSettings),
+        .testTarget(
             name: "GatewayServerTests",
             dependencies: [
-                "GatewayServer", "AuditTrail", "Settings", "SettingsTestKit", "AppAttest", "DPoP", "KeyStore",
+                "GatewayServer", "OperatorTools", "AuditTrail", "Settings", "SettingsTestKit", "AppAttest", "DPoP",
+                "KeyStore",
                 "KeyStorePostgreSQL", "KeyStoreSQLite", .product(name: "GRDB", package: "GRDB.swift"),
                 "Admission", "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "PrometheusText",
                 "PostgreSQL", "PostgreSQLTestKit", "StallTestKit", "EdgeTestKit", "ForwardingWire", "StateCoding",
@@ -322,7 +340,8 @@ let package = Package(
             dependencies: [
                 "EdgeTestKit", "portcullis", "Admission", "AppAttest", "AuditTrail", "CBOR", "CharacterSets",
                 "Compression", "DeviceSimulation", "DPoP", "ForwardingWire", "GatewayServer", "HTTPWire", "KeyStore",
-                "Observability", "PrometheusText", "ProxyProtocol", "Reactors", "Relay", "RelayCore", "Settings",
+                "Observability", "OperatorTools", "PrometheusText", "ProxyProtocol", "Reactors", "Relay", "RelayCore",
+                "Settings",
                 "StateCoding", "StrictDER", "StrictJSON", "Telnet", "WebAuthn", "WebSocketWire", "WireText", crypto,
                 logging, metrics, x509, asn1,
                 .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -356,7 +375,9 @@ let package = Package(
 /// The fuzz targets' functions: a test replays the corpus with them, and libFuzzer's driver runs the same functions.
 let fuzzed: [Target.Dependency] = [
     "AppAttest", "AuditTrail", "CBOR", "Observability", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire",
-    "RelayCore", "ProxyProtocol", "KeyStore", "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors",
+    "RelayCore", "ProxyProtocol", "KeyStore", "Admission", "CharacterSets", "Settings", "GatewayServer",
+    "OperatorTools",
+    "Reactors",
     "DeviceSimulation", "WebAuthn", "WebSocketWire", "ForwardingWire", "PrometheusText", "StateCoding", "StrictDER",
     "StrictJSON", crypto, metrics, x509, asn1,
 ]

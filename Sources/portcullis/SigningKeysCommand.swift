@@ -1,6 +1,8 @@
 import ArgumentParser
+import DPoP
 import FoundationEssentials
 import GatewayServer
+import OperatorTools
 
 struct SigningKeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,12 +19,12 @@ struct SigningKeysCommand: ParsableCommand {
 
         /// Runs `body` on the store; an error is printed and ends the command.
         func administer<Value>(
-            _ body: (SigningKeyAdministration) throws(SigningKeyAdministrationError) -> Value
+            _ body: (SigningKeyAdministration) throws(OperatorError) -> Value
         ) throws -> Value {
             let location = try Console.storeLocation(store, settings)
-            let tokens = try Console.tokenSettings(settings)
-            do throws(SigningKeyAdministrationError) {
-                return try body(try SigningKeyAdministration(location, tokens: tokens))
+            let schedule = SigningKeySchedule(try Console.tokenSettings(settings))
+            do throws(OperatorError) {
+                return try body(try SigningKeyAdministration(location, schedule: schedule))
             } catch {
                 throw Console.failure("\(error)", hint: error.hint)
             }
@@ -38,7 +40,7 @@ struct SigningKeysCommand: ParsableCommand {
         var json = false
 
         func run() throws {
-            let lines = try options.administer { (keys) throws(SigningKeyAdministrationError) in
+            let lines = try options.administer { (keys) throws(OperatorError) in
                 try keys.list(at: .now, json: json)
             }
             for line in lines { Console.say(line) }
@@ -52,7 +54,7 @@ struct SigningKeysCommand: ParsableCommand {
         @OptionGroup var options: Options
 
         func run() throws {
-            let key = try options.administer { (keys) throws(SigningKeyAdministrationError) in
+            let key = try options.administer { (keys) throws(OperatorError) in
                 try keys.rotate(at: .now)
             }
             Console.say("published \(key.id), which signs from \(key.signsFrom)")
@@ -71,7 +73,7 @@ struct SigningKeysCommand: ParsableCommand {
 
         func run() throws {
             let gateway = try Console.runningGateway(options.settings, besides: options.store)
-            try options.administer { (keys) throws(SigningKeyAdministrationError) in
+            try options.administer { (keys) throws(OperatorError) in
                 try keys.revoke(keyID, at: .now)
             }
             Console.say("revoked \(keyID)")

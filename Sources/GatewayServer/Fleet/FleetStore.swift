@@ -42,7 +42,7 @@ final class FleetStore: Sendable {
         let alarm = Alarm()
         self.alarm = alarm
         guard let sealing = SealedSecrets(keys: configuration.secretKeys) else {
-            throw .fleetStore(name, "\(FleetStoreError.secretKeys)")
+            throw .fleetStore(name, FleetStoreConfiguration.unusableSecretKeys)
         }
         try Self.checkSchema(configuration)
         let driver = PostgreSQLDriver(configuration.driverOptions) { event in

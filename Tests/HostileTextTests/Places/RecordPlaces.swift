@@ -9,6 +9,7 @@ import WireText
 
 @testable import AuditTrail
 @testable import GatewayServer
+@testable import OperatorTools
 @testable import StateCoding
 
 /// What is written about clients, what is read again of it, and the records of stores and of other processes.

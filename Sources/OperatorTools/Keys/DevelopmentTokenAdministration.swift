@@ -1,5 +1,6 @@
 import Admission
 package import FoundationEssentials
+import GatewayServer
 import KeyStore
 import Observability
 import RelayCore
@@ -13,17 +14,10 @@ package struct DevelopmentTokenAdministration {
     private let store: any DevelopmentTokenStore
 
     /// - Parameter location: an existing store; it isn't created.
-    package init(_ location: StoreLocation) throws(DevelopmentTokenAdministrationError) {
-        do throws(StoreOpeningError) { store = try location.open() } catch {
-            switch error {
-            case .missing(let path): throw .noStore(path: path)
-            case .file(let reason): throw .store("\(reason)")
-            case .database(let reason): throw .database(reason)
-            }
-        }
+    package init(_ location: StoreLocation) throws(OperatorError) {
+        store = try location.open(without: "no development tokens yet")
     }
 
-    /// - Parameter store: the running gateway's own.
     init(_ store: any DevelopmentTokenStore) {
         self.store = store
     }
@@ -32,11 +26,11 @@ package struct DevelopmentTokenAdministration {
     /// - Returns: the token, which isn't stored and can't be shown again, and its identifier.
     package func issue(
         name: String, routes: [String], days: Int, devices: Int, at time: Date
-    ) async throws(DevelopmentTokenAdministrationError) -> (token: String, id: String) {
-        guard Self.isName(name) else { throw .name }
-        guard routes.isEmpty || Self.areRoutes(routes) else { throw .routes }
-        guard (1...Self.maximumDays).contains(days) else { throw .days }
-        guard (1...DevelopmentToken.largestDeviceLimit).contains(devices) else { throw .devices }
+    ) async throws(OperatorError) -> (token: String, id: String) {
+        guard Self.isName(name) else { throw .tokenName }
+        guard routes.isEmpty || Self.areRoutes(routes) else { throw .tokenRoutes }
+        guard (1...Self.maximumDays).contains(days) else { throw .tokenDays }
+        guard (1...DevelopmentToken.largestDeviceLimit).contains(devices) else { throw .tokenDevices }
         guard let text = DevelopmentTokenText(random: RandomBytes.make(DevelopmentTokenText.randomBytes)) else {
             throw .store("no random bytes")
         }
@@ -47,7 +41,7 @@ package struct DevelopmentTokenAdministration {
         switch try await errors({ () async throws(KeyRegistryError) in try await store.issue(token) }) {
         case .issued: return (text.text, token.id.text)
         case .repeated: throw .store("two tokens would have one identifier; try again")
-        case .full: throw .full
+        case .full: throw .tooManyTokens
         }
     }
 
@@ -56,22 +50,22 @@ package struct DevelopmentTokenAdministration {
     /// - Returns: how many there are.
     package func list(
         at time: Date, json: Bool = false, _ show: (String) -> Void
-    ) async throws(DevelopmentTokenAdministrationError) -> Int {
+    ) async throws(OperatorError) -> Int {
         let tokens = try await all(at: time)
         for token in tokens { show(json ? token.json : token.line) }
         return tokens.count
     }
 
-    func all(at time: Date) async throws(DevelopmentTokenAdministrationError) -> [DevelopmentTokenDescription] {
+    func all(at time: Date) async throws(OperatorError) -> [DevelopmentTokenDescription] {
         let tokens = try await errors { () async throws(KeyRegistryError) in try await store.developmentTokens() }
         return tokens.map { DevelopmentTokenDescription($0, at: milliseconds(time)) }
     }
 
-    package func revoke(_ id: String, at time: Date) async throws(DevelopmentTokenAdministrationError) {
-        guard let id = DevelopmentTokenID(text: id) else { throw .malformedID }
+    package func revoke(_ id: String, at time: Date) async throws(OperatorError) {
+        guard let id = DevelopmentTokenID(text: id) else { throw .malformedTokenID }
         let now = milliseconds(time)
         let isKnown = try await errors { () async throws(KeyRegistryError) in try await store.revoke(id, at: now) }
-        guard isKnown else { throw .unknown }
+        guard isKnown else { throw .unknownToken }
     }
 
     private func milliseconds(_ time: Date) -> Int64 { Int64(time.timeIntervalSince1970 * 1_000) }
@@ -92,7 +86,7 @@ package struct DevelopmentTokenAdministration {
 
     private func errors<Result>(
         _ body: () async throws(KeyRegistryError) -> Result
-    ) async throws(DevelopmentTokenAdministrationError) -> Result {
+    ) async throws(OperatorError) -> Result {
         do throws(KeyRegistryError) {
             return try await body()
         } catch {
@@ -101,43 +95,20 @@ package struct DevelopmentTokenAdministration {
     }
 }
 
-package enum DevelopmentTokenAdministrationError: Error, CustomStringConvertible {
-    case store(String)
-    case database(FleetStoreError)
-    /// The gateway hasn't run yet, or the path is wrong.
-    case noStore(path: String)
-    case name
-    case routes
-    case days
-    case devices
-    case full
-    case malformedID
-    case unknown
+extension OperatorError {
+    private static let allTokens = "portcullis dev-tokens list shows all."
 
-    package var description: String {
-        switch self {
-        case .store(let reason): "the key store can't be used: \(reason)"
-        case .database(let error): "\(error)"
-        case .noStore(let path): "no development tokens yet: no database at \(EscapedText(NamedFile.absolute(path)))"
-        case .name: "a name has 1 to \(DevelopmentToken.maximumNameBytes) visible ASCII characters"
-        case .routes:
-            "routes are up to \(DevelopmentToken.maximumRoutes) different names in lower case, as in MUD_ROUTES"
-        case .days: "a token is valid for 1 to \(DevelopmentTokenAdministration.maximumDays) days"
-        case .devices: "a token is for 1 to \(DevelopmentToken.largestDeviceLimit) devices"
-        case .full: "the store has \(DevelopmentTokenLimits.maximumTokens) development tokens, which is the maximum"
-        case .malformedID: "this is no identifier of a development token: it has 16 hexadecimal digits"
-        case .unknown: "no such development token"
-        }
-    }
-
-    package var hint: String? {
-        switch self {
-        case .store: "portcullis store check says what is wrong with it."
-        case .database(let error): error.hint
-        case .noStore: StoreOpeningError.hint
-        case .malformedID, .unknown: "portcullis dev-tokens list shows all."
-        case .full: "tokens leave the list 90 days after they have expired or were revoked."
-        case .name, .routes, .days, .devices: nil
-        }
-    }
+    static let tokenName = OperatorError(
+        "a name has 1 to \(DevelopmentToken.maximumNameBytes) visible ASCII characters")
+    static let tokenRoutes = OperatorError(
+        "routes are up to \(DevelopmentToken.maximumRoutes) different names in lower case, as in MUD_ROUTES")
+    static let tokenDays = OperatorError(
+        "a token is valid for 1 to \(DevelopmentTokenAdministration.maximumDays) days")
+    static let tokenDevices = OperatorError("a token is for 1 to \(DevelopmentToken.largestDeviceLimit) devices")
+    static let tooManyTokens = OperatorError(
+        "the store has \(DevelopmentTokenLimits.maximumTokens) development tokens, which is the maximum",
+        hint: "tokens leave the list 90 days after they have expired or were revoked.")
+    static let malformedTokenID = OperatorError(
+        "this is no identifier of a development token: it has 16 hexadecimal digits", hint: allTokens)
+    static let unknownToken = OperatorError("no such development token", hint: allTokens)
 }

@@ -1,3 +1,4 @@
+import GatewayServer
 package import Relay
 
 /// Asks the running gateway about its sessions, for the command line. Blocking.

@@ -1,3 +1,4 @@
+import GatewayServer
 import Glibc
 import KeyStore
 import KeyStorePostgreSQL
@@ -21,7 +22,7 @@ package struct StoreAdministration {
     }
 
     /// - Returns: what to tell the operator.
-    package func backUp(to target: String, replacing: Bool) throws(StoreAdministrationError) -> String {
+    package func backUp(to target: String, replacing: Bool) throws(OperatorError) -> String {
         try store.backUp(to: target, replacing: replacing)
     }
 
@@ -33,7 +34,7 @@ package struct StoreAdministration {
 private protocol MaintainedStore: Sendable {
     var name: String { get }
 
-    func backUp(to target: String, replacing: Bool) throws(StoreAdministrationError) -> String
+    func backUp(to target: String, replacing: Bool) throws(OperatorError) -> String
     func check() -> [StoreFinding]
 }
 
@@ -42,16 +43,16 @@ private struct StoreFile: MaintainedStore {
 
     var name: String { NamedFile.absolute(path) }
 
-    func backUp(to target: String, replacing: Bool) throws(StoreAdministrationError) -> String {
+    func backUp(to target: String, replacing: Bool) throws(OperatorError) -> String {
         guard access(path, F_OK) == 0 || errno != ENOENT else { throw .noStore(path: path) }
         do throws(SQLiteBackupError) {
             let copy = try SQLiteBackup(of: path, to: target, replacing: replacing)
             return "\(EscapedText(target)) is a copy of the store with \(copy.keys) keys (\(copy.bytes) bytes)"
         } catch {
             switch error {
-            case .store(let reason): throw .store(reason.cause)
+            case .store(let reason): throw .store("\(EscapedText(reason.cause))")
             case .copy(let reason): throw .copy(reason.cause)
-            case .exists: throw .exists(path: target)
+            case .exists: throw .copyExists(path: target)
             case .isTheStore: throw .isTheStore
             }
         }
@@ -68,13 +69,13 @@ private struct StoreDatabase: MaintainedStore {
 
     var name: String { "\(configuration)" }
 
-    func backUp(to target: String, replacing: Bool) throws(StoreAdministrationError) -> String {
-        throw .database("\(configuration)")
+    func backUp(to target: String, replacing: Bool) throws(OperatorError) -> String {
+        throw .databaseBackup("\(configuration)")
     }
 
     func check() -> [StoreFinding] {
         guard let sealing = SealedSecrets(keys: configuration.secretKeys) else {
-            return [.error(.secrets, "\(FleetStoreError.secretKeys)", FleetStoreError.secretKeys.hint)]
+            return [.error(.secrets, OperatorError.secretKeys.text, OperatorError.secretKeys.hint ?? "")]
         }
         var options = configuration.sessionOptions
         options.maximumAnswerBytes = Self.answerBytes
@@ -125,40 +126,29 @@ package struct StoreReport: Sendable {
     }
 }
 
-package enum StoreAdministrationError: Error, CustomStringConvertible {
-    case store(String)
-    /// The gateway hasn't run yet, or the path is wrong.
-    case noStore(path: String)
-    case copy(String)
-    case exists(path: String)
-    case isTheStore
-    /// Its name.
-    case database(String)
-
-    package var description: String {
-        switch self {
-        case .store(let reason): "the key store can't be used: \(EscapedText(reason))"
-        case .noStore(let path): "no database at \(EscapedText(NamedFile.absolute(path)))"
-        case .copy(let reason): "the copy can't be made: \(EscapedText(reason))"
-        case .exists(let path): "\(EscapedText(path)) exists"
-        case .isTheStore: "this file belongs to the store itself"
-        case .database(let name): "\(EscapedText(name)) is backed up with PostgreSQL's own tools, not with this command"
-        }
+extension OperatorError {
+    static func copy(_ reason: String) -> OperatorError {
+        OperatorError(
+            "the copy can't be made: \(EscapedText(reason))",
+            hint: "no file was left. Free some space, or name a file in another directory.")
     }
 
-    package var hint: String {
-        switch self {
-        case .store: "portcullis store check says what is wrong with it."
-        case .noStore: StoreOpeningError.hint
-        case .copy: "no file was left. Free some space, or name a file in another directory."
-        case .exists: "name another file, or replace this one with --force."
-        case .isTheStore: "name a file elsewhere, best on another disk."
-        case .database:
-            """
-            pg_basebackup and archived WAL, or pg_dump --schema=portcullis --no-unlogged-table-data. What the unlogged tables have \
-            (home, spent, ticket, gateway, session, holding) must not come back: a restored database begins a new incarnation, so that no assertion of before is admitted again. Keep \
-            STORE_SECRETS_KEY_PATH elsewhere. portcullis store export FILE makes a copy that a single gateway can use.
-            """
-        }
+    static func copyExists(path: String) -> OperatorError {
+        OperatorError(
+            "\(EscapedText(path)) exists", hint: "name another file, or replace this one with --force.")
+    }
+
+    static let isTheStore = OperatorError(
+        "this file belongs to the store itself", hint: "name a file elsewhere, best on another disk.")
+
+    /// - Parameter name: the database's.
+    static func databaseBackup(_ name: String) -> OperatorError {
+        OperatorError(
+            "\(EscapedText(name)) is backed up with PostgreSQL's own tools, not with this command",
+            hint: """
+                pg_basebackup and archived WAL, or pg_dump --schema=portcullis --no-unlogged-table-data. What the unlogged tables have \
+                (home, spent, ticket, gateway, session, holding) must not come back: a restored database begins a new incarnation, so that no assertion of before is admitted again. Keep \
+                STORE_SECRETS_KEY_PATH elsewhere. portcullis store export FILE makes a copy that a single gateway can use.
+                """)
     }
 }

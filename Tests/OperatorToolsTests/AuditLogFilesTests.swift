@@ -3,7 +3,7 @@ import Foundation
 import Observability
 import Testing
 
-@testable import GatewayServer
+@testable import OperatorTools
 
 /// The files of an audit log, and what is read from them.
 struct AuditLogFilesTests {

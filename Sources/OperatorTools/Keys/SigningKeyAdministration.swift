@@ -1,5 +1,5 @@
 import Admission
-import DPoP
+package import DPoP
 package import FoundationEssentials
 import KeyStore
 import Observability
@@ -11,24 +11,18 @@ package struct SigningKeyAdministration {
     private let store: any SigningKeyStore
     private let rotation: SigningKeyRotation
 
-    /// - Parameter location: an existing store; it isn't created.
-    package init(
-        _ location: StoreLocation, tokens: SectionValues<TokenSection>
-    ) throws(SigningKeyAdministrationError) {
-        do throws(StoreOpeningError) { store = try location.open().signingKeyStore } catch {
-            switch error {
-            case .missing(let path): throw .noStore(path: path)
-            case .file(let reason): throw .keys("\(reason)")
-            case .database(let reason): throw .database(reason)
-            }
-        }
-        rotation = SigningKeyRotation(store, schedule: TokenState.schedule(tokens))
+    /// - Parameters:
+    ///   - location: an existing store; it isn't created.
+    ///   - schedule: the gateway's.
+    package init(_ location: StoreLocation, schedule: SigningKeySchedule) throws(OperatorError) {
+        store = try location.open(without: "no signing keys yet", unusable: OperatorError.signingKeys).signingKeyStore
+        rotation = SigningKeyRotation(store, schedule: schedule)
     }
 
     /// A line for each key: the published ones in the order in which they sign, then the revoked ones.
-    package func list(at time: Date, json: Bool = false) throws(SigningKeyAdministrationError) -> [String] {
+    package func list(at time: Date, json: Bool = false) throws(OperatorError) -> [String] {
         let stored: StoredSigningKeys
-        do throws(KeyRegistryError) { stored = try store.signingKeys() } catch { throw .keys("\(error)") }
+        do throws(KeyRegistryError) { stored = try store.signingKeys() } catch { throw .signingKeys("\(error)") }
         let stages = SigningKeyStages(stored, schedule: rotation.schedule, at: time)
         return stored.keys.map { key in
             let stage = "\(stages?.stage(of: key.id) ?? "damaged")"
@@ -51,45 +45,28 @@ package struct SigningKeyAdministration {
     }
 
     /// - Returns: the new key, and when it begins to sign.
-    package func rotate(at time: Date) throws(SigningKeyAdministrationError) -> (id: String, signsFrom: String) {
+    package func rotate(at time: Date) throws(OperatorError) -> (id: String, signsFrom: String) {
         do throws(SigningKeyError) {
             let added = try rotation.rotate(at: time)
             return (added.key.keyID, shown(Int64(added.signsFrom.timeIntervalSince1970 * 1_000)))
-        } catch { throw .keys("\(error)") }
+        } catch { throw .signingKeys("\(error)") }
     }
 
-    package func revoke(_ keyID: String, at time: Date) throws(SigningKeyAdministrationError) {
+    package func revoke(_ keyID: String, at time: Date) throws(OperatorError) {
         do throws(SigningKeyError) { try rotation.revoke(keyID, at: time) } catch {
-            if case .unknownKey = error { throw .unknownKey }
-            throw .keys("\(error)")
+            if case .unknownKey = error { throw .unknownSigningKey }
+            throw .signingKeys("\(error)")
         }
     }
 
     private func shown(_ milliseconds: Int64) -> String { "\(Timestamp(unixMilliseconds: milliseconds))" }
 }
 
-package enum SigningKeyAdministrationError: Error, CustomStringConvertible {
-    case keys(String)
-    case database(FleetStoreError)
-    /// The gateway hasn't run yet, or the path is wrong.
-    case noStore(path: String)
-    case unknownKey
-
-    package var description: String {
-        switch self {
-        case .keys(let reason): reason
-        case .database(let error): "\(error)"
-        case .noStore(let path): "no signing keys yet: no database at \(EscapedText(NamedFile.absolute(path)))"
-        case .unknownKey: "no such signing key"
-        }
+extension OperatorError {
+    static func signingKeys(_ reason: String) -> OperatorError {
+        OperatorError(reason, hint: "portcullis store check says what is wrong with it.")
     }
 
-    package var hint: String {
-        switch self {
-        case .keys: "portcullis store check says what is wrong with it."
-        case .database(let error): error.hint
-        case .noStore: StoreOpeningError.hint
-        case .unknownKey: "portcullis signing-keys list shows all."
-        }
-    }
+    static let unknownSigningKey = OperatorError(
+        "no such signing key", hint: "portcullis signing-keys list shows all.")
 }

@@ -1,5 +1,6 @@
+import GatewayServer
 import Glibc
-package import KeyStore
+import KeyStore
 import KeyStorePostgreSQL
 import KeyStoreSQLite
 import Observability
@@ -16,14 +17,14 @@ package struct FleetStoreAdministration {
     let configuration: FleetStoreConfiguration
     private let sealing: SealedSecrets
 
-    package init(_ configuration: FleetStoreConfiguration) throws(FleetStoreError) {
+    package init(_ configuration: FleetStoreConfiguration) throws(OperatorError) {
         self.configuration = configuration
         guard let sealing = SealedSecrets(keys: configuration.secretKeys) else { throw .secretKeys }
         self.sealing = sealing
     }
 
     /// - Returns: what to tell the operator.
-    package func migrate() throws(FleetStoreError) -> String {
+    package func migrate() throws(OperatorError) -> String {
         let session = try connect(within: Self.migrationMilliseconds)
         let schema = PostgreSQLSchema.current
         let old = try schemaErrors { () throws(PostgreSQLSchemaError) in try schema.migrate(session) }
@@ -35,7 +36,7 @@ package struct FleetStoreAdministration {
     }
 
     /// - Parameter progress: called with the number of keys so far.
-    package func importFile(_ path: String, progress: (Int) -> Void) throws(FleetStoreError) -> String {
+    package func importFile(_ path: String, progress: (Int) -> Void) throws(OperatorError) -> String {
         guard access(path, F_OK) == 0 || errno != ENOENT else { throw .noFile(path: path) }
         let file = try verified(path)
         let database = try transfer(reading: false)
@@ -44,7 +45,7 @@ package struct FleetStoreAdministration {
     }
 
     /// The file's content of one moment, of which every record was checked: nothing is copied if one is wrong.
-    private func verified(_ path: String) throws(FleetStoreError) -> SQLiteStoreReader {
+    private func verified(_ path: String) throws(OperatorError) -> SQLiteStoreReader {
         var survey = StoreSurvey(by: RegistrationRules.current)
         let file: SQLiteStoreReader
         do throws(KeyRegistryError) {
@@ -57,7 +58,7 @@ package struct FleetStoreAdministration {
         return file
     }
 
-    package func exportFile(_ path: String, progress: (Int) -> Void) throws(FleetStoreError) -> String {
+    package func exportFile(_ path: String, progress: (Int) -> Void) throws(OperatorError) -> String {
         guard access(path, F_OK) != 0, errno == ENOENT else { throw .exists(path: path) }
         // First, so that no empty file is left if the database can't be used.
         let database = try transfer(reading: true)
@@ -68,7 +69,7 @@ package struct FleetStoreAdministration {
 
     private func copy(
         from source: some ReadableStore, to target: some TransferableStore, _ progress: (Int) -> Void
-    ) throws(FleetStoreError) -> String {
+    ) throws(OperatorError) -> String {
         var transfer = StoreTransfer()
         do throws(KeyRegistryError) {
             try transfer.copy(from: source, to: target, progress: progress)
@@ -80,7 +81,7 @@ package struct FleetStoreAdministration {
             + " and \(transfer.signingKeys) signing keys"
     }
 
-    private func create(_ path: String) throws(FleetStoreError) -> SQLiteKeyDatabase {
+    private func create(_ path: String) throws(OperatorError) -> SQLiteKeyDatabase {
         do throws(KeyRegistryError) {
             return try SQLiteKeyDatabase(path: path)
         } catch {
@@ -88,7 +89,7 @@ package struct FleetStoreAdministration {
         }
     }
 
-    private func transfer(reading: Bool) throws(FleetStoreError) -> PostgreSQLTransfer {
+    private func transfer(reading: Bool) throws(OperatorError) -> PostgreSQLTransfer {
         let session = try connect()
         return try schemaErrors { () throws(PostgreSQLSchemaError) in
             try PostgreSQLTransfer(session, sealing: sealing, reading: reading)
@@ -100,7 +101,7 @@ package struct FleetStoreAdministration {
     ///   - milliseconds: for each statement; nil: as for any tool.
     func connect(
         attributes: String? = nil, within milliseconds: Int? = nil
-    ) throws(FleetStoreError) -> PostgreSQLSession {
+    ) throws(OperatorError) -> PostgreSQLSession {
         var options = configuration.sessionOptions
         if let attributes { options.parameters["target_session_attrs"] = attributes }
         options.maximumAnswerBytes = Self.answerBytes
@@ -113,64 +114,40 @@ package struct FleetStoreAdministration {
 
     private func schemaErrors<Value>(
         _ body: () throws(PostgreSQLSchemaError) -> Value
-    ) throws(FleetStoreError) -> Value {
+    ) throws(OperatorError) -> Value {
         do throws(PostgreSQLSchemaError) { return try body() } catch { throw .database("\(configuration)", "\(error)") }
     }
 }
 
-extension FleetStoreConfiguration {
-    /// For a single connection that somebody waits for: a tool's, or the first of a gateway.
-    var sessionOptions: DriverOptions {
-        var options = driverOptions
-        options.connectSeconds = 10
-        return options
+extension OperatorError {
+    private static let nameFile = "name the SQLite file of a gateway."
+
+    static func file(path: String, _ reason: String) -> OperatorError {
+        OperatorError(
+            "\(EscapedText(NamedFile.absolute(path))) can't be used: \(EscapedText(reason))", hint: nameFile)
     }
 
-    /// With the announcements of changes.
-    var driverOptions: DriverOptions {
-        var options = DriverOptions(parameters: connectionParameters)
-        options.connections = connections
-        options.statementMilliseconds = timeoutMilliseconds
-        options.channel = PostgreSQLKeyRegistry.channel
-        return options
+    static func noFile(path: String) -> OperatorError {
+        OperatorError("no database at \(EscapedText(NamedFile.absolute(path)))", hint: nameFile)
     }
-}
 
-package enum FleetStoreError: Error, Equatable, CustomStringConvertible {
-    /// The database's name, and the reason.
-    case database(String, String)
-    case file(path: String, String)
-    case noFile(path: String)
-    /// The first faults of its records, and how many there are.
-    case records(path: String, [RecordFault], count: Int)
-    case exists(path: String)
-    case copying(String)
-    case secretKeys
-
-    package var description: String {
-        switch self {
-        case .database(let name, let reason): "\(EscapedText(name)) can't be used: \(EscapedText(reason))"
-        case .file(let path, let reason):
-            "\(EscapedText(NamedFile.absolute(path))) can't be used: \(EscapedText(reason))"
-        case .records(let path, let faults, let count):
+    /// - Parameters:
+    ///   - faults: the first ones.
+    ///   - count: of all.
+    static func records(path: String, _ faults: [RecordFault], count: Int) -> OperatorError {
+        OperatorError(
             "nothing is imported: \(EscapedText(NamedFile.absolute(path))) has \(count) faults in records that no gateway"
                 + " can have stored so" + faults.map { "\n    \(EscapedText("\($0)"))" }.joined()
-                + (count > faults.count ? "\n    and \(count - faults.count) more" : "")
-        case .noFile(let path): "no database at \(EscapedText(NamedFile.absolute(path)))"
-        case .exists(let path): "\(EscapedText(path)) exists"
-        case .copying(let reason): "not everything is copied: \(EscapedText(reason))"
-        case .secretKeys: "STORE_SECRETS_KEY_PATH has no usable key"
-        }
+                + (count > faults.count ? "\n    and \(count - faults.count) more" : ""),
+            hint: "find out how they came there, and remove them from a copy of the file.")
     }
 
-    package var hint: String {
-        switch self {
-        case .database: "portcullis store check says more. The role needs its rights (config/postgresql-roles.sql)."
-        case .records: "find out how they came there, and remove them from a copy of the file."
-        case .file, .noFile: "name the SQLite file of a gateway."
-        case .exists: "name a file that doesn't exist."
-        case .copying: "run the command again: what was copied is kept."
-        case .secretKeys: "make one with: openssl rand -hex 32"
-        }
+    static func exists(path: String) -> OperatorError {
+        OperatorError("\(EscapedText(path)) exists", hint: "name a file that doesn't exist.")
+    }
+
+    static func copying(_ reason: String) -> OperatorError {
+        OperatorError(
+            "not everything is copied: \(EscapedText(reason))", hint: "run the command again: what was copied is kept.")
     }
 }

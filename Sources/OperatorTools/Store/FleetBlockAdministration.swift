@@ -12,9 +12,9 @@ extension FleetStoreAdministration {
 
     /// - Parameter lines: as in the file of BLOCK_LIST_PATH: empty lines and comments are left out.
     /// - Returns: what to tell the operator.
-    package func block(_ lines: [String], reason: String?, at time: Timestamp) throws(FleetBlockError) -> String {
+    package func block(_ lines: [String], reason: String?, at time: Timestamp) throws(OperatorError) -> String {
         if let reason, reason.utf8.count > FleetBlockList.maximumReasonBytes {
-            throw .invalid("the reason has more than \(FleetBlockList.maximumReasonBytes) bytes", "Shorten it.")
+            throw .invalidBlock("the reason has more than \(FleetBlockList.maximumReasonBytes) bytes", "Shorten it.")
         }
         let entries = try entries(lines)
         let session = try checkedSession()
@@ -25,24 +25,24 @@ extension FleetStoreAdministration {
                 try FleetBlockList.add(
                     part, reason: reason, at: time.unixMilliseconds, maximum: BlockList.maximumCount, in: session)
             }
-            guard let count else { throw .tooMany }
+            guard let count else { throw .tooManyBlocks }
             added += count
         }
         return "added \(added) of \(entries.count) to the fleet's block list"
             + (added < Int64(entries.count) ? "; the others were on it" : "")
     }
 
-    package func unblock(_ lines: [String]) throws(FleetBlockError) -> String {
+    package func unblock(_ lines: [String]) throws(OperatorError) -> String {
         // Not checked further: what is stored can be removed, whoever has stored it.
         let entries = OperatorList.lines(of: lines.joined(separator: "\n")).map { $0.words.joined(separator: " ") }
         let session = try checkedSession()
         let removed = try database { () throws(DatabaseError) in try FleetBlockList.remove(entries, in: session) }
-        guard removed > 0 || entries.isEmpty else { throw .notThere }
+        guard removed > 0 || entries.isEmpty else { throw .noSuchBlock }
         return "removed \(removed) of \(entries.count) from the fleet's block list"
     }
 
     /// One line an entry, as in the file of BLOCK_LIST_PATH; time and reason are a comment.
-    package func blocked(json: Bool = false) throws(FleetBlockError) -> [String] {
+    package func blocked(json: Bool = false) throws(OperatorError) -> [String] {
         let session = try checkedSession()
         let found = try database { () throws(DatabaseError) in try FleetBlockList.entries(in: session) }
         return found.map { entry in
@@ -62,59 +62,44 @@ extension FleetStoreAdministration {
     }
 
     /// In one spelling, so that the same entry isn't stored twice.
-    private func entries(_ lines: [String]) throws(FleetBlockError) -> [String] {
+    private func entries(_ lines: [String]) throws(OperatorError) -> [String] {
         let text = lines.joined(separator: "\n")
         do throws(OperatorListError) {
             _ = try BlockList(text, kinds: [ConfiguredMethod].all.blockListKinds)
         } catch {
-            throw .invalid("line \(error.line ?? 0) \(error.problem)", error.remedy)
+            throw .invalidBlock("line \(error.line ?? 0) \(error.problem)", error.remedy)
         }
         let entries = OperatorList.lines(of: text).map { $0.words.joined(separator: " ") }
-        guard !entries.isEmpty else { throw .invalid("there is no entry", "Write one, like: address 203.0.113.0/24") }
+        guard !entries.isEmpty else {
+            throw .invalidBlock("there is no entry", "Write one, like: address 203.0.113.0/24")
+        }
         return entries
     }
 
-    private func checkedSession() throws(FleetBlockError) -> PostgreSQLSession {
-        do throws(FleetStoreError) {
-            let session = try connect()
-            do throws(PostgreSQLSchemaError) { try PostgreSQLSchema.current.check(session) } catch {
-                throw .database("\(configuration)", "\(error)")
-            }
-            return session
-        } catch {
-            throw .store(error)
+    private func checkedSession() throws(OperatorError) -> PostgreSQLSession {
+        let session = try connect()
+        do throws(PostgreSQLSchemaError) { try PostgreSQLSchema.current.check(session) } catch {
+            throw .database("\(configuration)", "\(error)")
         }
+        return session
     }
 
-    private func database<Value>(_ body: () throws(DatabaseError) -> Value) throws(FleetBlockError) -> Value {
+    private func database<Value>(_ body: () throws(DatabaseError) -> Value) throws(OperatorError) -> Value {
         do throws(DatabaseError) { return try body() } catch {
-            throw .store(.database("\(configuration)", "\(error)"))
+            throw .database("\(configuration)", "\(error)")
         }
     }
 }
 
-package enum FleetBlockError: Error, Equatable, CustomStringConvertible {
-    case store(FleetStoreError)
-    /// The problem, and what to do.
-    case invalid(String, String)
-    case tooMany
-    case notThere
-
-    package var description: String {
-        switch self {
-        case .store(let error): "\(error)"
-        case .invalid(let problem, _): "the block list isn't changed: \(EscapedText(problem))"
-        case .tooMany: "the fleet's block list would have more than \(BlockList.maximumCount) entries"
-        case .notThere: "none of it is on the fleet's block list"
-        }
+extension OperatorError {
+    static func invalidBlock(_ problem: String, _ remedy: String) -> OperatorError {
+        OperatorError("the block list isn't changed: \(EscapedText(problem))", hint: remedy)
     }
 
-    package var hint: String {
-        switch self {
-        case .store(let error): error.hint
-        case .invalid(_, let remedy): remedy
-        case .tooMany: "Join addresses to ranges, and remove entries that have done their work."
-        case .notThere: "portcullis block-list list prints it. Entries are compared as they are written there."
-        }
-    }
+    static let tooManyBlocks = OperatorError(
+        "the fleet's block list would have more than \(BlockList.maximumCount) entries",
+        hint: "Join addresses to ranges, and remove entries that have done their work.")
+    static let noSuchBlock = OperatorError(
+        "none of it is on the fleet's block list",
+        hint: "portcullis block-list list prints it. Entries are compared as they are written there.")
 }

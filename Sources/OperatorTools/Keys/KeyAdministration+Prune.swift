@@ -22,7 +22,7 @@ extension KeyAdministration {
     ///   - show: called with a line for each key that is forgotten.
     package func prune(
         idleDays days: Int, at time: Date, dryRun: Bool, json: Bool = false, _ show: (String) -> Void
-    ) async throws(KeyAdministrationError) -> PruningReport {
+    ) async throws(OperatorError) -> PruningReport {
         guard (1...Self.maximumIdleDays).contains(days) else { throw .idleDays }
         let limit = Int64(time.timeIntervalSince1970 * 1_000) - Int64(days) * 86_400_000
         var (report, last) = (PruningReport(), KeyID?.none)
@@ -47,7 +47,7 @@ extension KeyAdministration {
     }
 
     /// - Returns: those that were still idle.
-    private func forget(_ ids: [KeyID], idleSince limit: Int64) async throws(KeyAdministrationError) -> Set<KeyID> {
+    private func forget(_ ids: [KeyID], idleSince limit: Int64) async throws(OperatorError) -> Set<KeyID> {
         var (rest, forgotten) = (ids[...], Set<KeyID>())
         while !rest.isEmpty {
             let batch = try await administrationErrors { [rest] () async throws(KeyRegistryError) in
@@ -61,4 +61,10 @@ extension KeyAdministration {
         if !forgotten.isEmpty { try? await store.settle() }
         return forgotten
     }
+}
+
+extension OperatorError {
+    static let idleDays = OperatorError(
+        "--idle is a number of days from 1 to \(KeyAdministration.maximumIdleDays), such as 90d",
+        hint: "portcullis keys prune --idle 90d --dry-run shows what it would forget.")
 }

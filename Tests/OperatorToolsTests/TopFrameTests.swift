@@ -1,7 +1,7 @@
 import Relay
 import Testing
 
-@testable import GatewayServer
+@testable import OperatorTools
 
 /// Frames of `portcullis top`, and sessions as text.
 struct TopFrameTests {

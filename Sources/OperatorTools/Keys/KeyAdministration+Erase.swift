@@ -28,7 +28,7 @@ extension KeyAdministration {
     ///   - awaitNotice: called when a gateway has to close the device's sessions before its key is removed. Returns when it has; false: it hasn't.
     package func erase(
         _ keyID: String, at time: Date, awaitNotice: () async -> Bool
-    ) async throws(KeyAdministrationError) -> Erasure {
+    ) async throws(OperatorError) -> Erasure {
         let id = try parse(keyID)
         let milliseconds = Int64(time.timeIntervalSince1970 * 1_000)
         let needsNotice = try await administrationErrors { () async throws(KeyRegistryError) in
@@ -47,4 +47,15 @@ extension KeyAdministration {
         guard isEmpty else { throw .logNotEmptied }
         return erased
     }
+}
+
+extension OperatorError {
+    /// The key's data may still be in the store's write-ahead log.
+    static let logNotEmptied = OperatorError(
+        "the key is erased, but its data may still be in the store's write-ahead log",
+        hint: "run the command again when the store is less busy.")
+    /// A running gateway didn't close the device's sessions: nothing is erased yet, and the key is refused.
+    package static let notNoticed = OperatorError(
+        "nothing is erased yet: the gateway hasn't noticed in time, so the device may still be connected",
+        hint: "the key is refused meanwhile. Run the command again.")
 }

@@ -7,7 +7,7 @@ import WireText
 
 extension FleetStoreAdministration {
     /// The gateways and their database.
-    package func status() throws(FleetStoreError) -> FleetStatus {
+    package func status() throws(OperatorError) -> FleetStatus {
         let session = try sessionForStatus()
         do throws(DatabaseError) {
             return FleetStatus(try FleetOverview(session), database: "\(configuration)")
@@ -19,8 +19,8 @@ extension FleetStoreAdministration {
     }
 
     /// With a standby if there is nothing else: then that is what is wrong.
-    private func sessionForStatus() throws(FleetStoreError) -> PostgreSQLSession {
-        do throws(FleetStoreError) {
+    private func sessionForStatus() throws(OperatorError) -> PostgreSQLSession {
+        do throws(OperatorError) {
             return try connect()
         } catch {
             guard let session = try? connect(attributes: "any") else { throw error }

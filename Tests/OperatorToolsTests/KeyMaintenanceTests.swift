@@ -5,7 +5,7 @@ import KeyStoreSQLite
 import Settings
 import Testing
 
-@testable import GatewayServer
+@testable import OperatorTools
 
 @Suite struct LineSearchTests {
     private func matches(_ text: [UInt8], _ words: [String], pieces: Int) -> [LineSearch.Match] {
@@ -123,7 +123,7 @@ import Testing
 
     private func failedExport(_ files: [String]) async throws -> String {
         var text = ""
-        await #expect(throws: KeyAdministrationError.self) {
+        await #expect(throws: OperatorError.self) {
             try await KeyAdministration(.file(path: path)).export(key(1).id.base64, at: .now, auditFiles: files) {
                 text += $0
             }
@@ -135,7 +135,7 @@ import Testing
         let store = try SQLiteKeyDatabase(path: path)
         _ = try store.enrol(key(1))
         let keys = try KeyAdministration(.file(path: path))
-        await #expect(throws: KeyAdministrationError.notNoticed) {
+        await #expect(throws: OperatorError.notNoticed) {
             try await keys.erase(key(1).id.base64, at: .now) { false }
         }
         #expect(try store.key(key(1).id)?.isRevoked == true)
@@ -162,7 +162,7 @@ import Testing
         #expect(try await keys.list { _ in } == 52)
         #expect(try await keys.prune(idleDays: 90, at: now, dryRun: false) { _ in }.forgotten == 0)
         for days in [0, -1, KeyAdministration.maximumIdleDays + 1] {
-            await #expect(throws: KeyAdministrationError.self) {
+            await #expect(throws: OperatorError.self) {
                 try await keys.prune(idleDays: days, at: now, dryRun: false) { _ in }
             }
         }

@@ -1,15 +1,15 @@
-import KeyStore
+package import KeyStore
 import Observability
 import WireText
 
 /// A development token for the operator: as a line, as JSON, and the words of both for the console.
-struct DevelopmentTokenDescription {
-    let token: DevelopmentToken
+package struct DevelopmentTokenDescription {
+    package let token: DevelopmentToken
     /// At a time.
-    let state: String
+    package let state: String
 
     /// - Parameter time: Unix milliseconds.
-    init(_ token: DevelopmentToken, at time: Int64) {
+    package init(_ token: DevelopmentToken, at time: Int64) {
         self.token = token
         state =
             switch token.standing(at: time) {
@@ -19,14 +19,14 @@ struct DevelopmentTokenDescription {
             }
     }
 
-    var issued: String { shown(token.issuedAt) }
-    var expires: String { shown(token.expiresAt) }
-    var lastUsed: String? { token.lastUsedAt.map(shown) }
-    var revoked: String? { token.revokedAt.map(shown) }
+    package var issued: String { shown(token.issuedAt) }
+    package var expires: String { shown(token.expiresAt) }
+    package var lastUsed: String? { token.lastUsedAt.map(shown) }
+    package var revoked: String? { token.revokedAt.map(shown) }
 
     private func shown(_ milliseconds: Int64) -> String { "\(Timestamp(unixMilliseconds: milliseconds))" }
 
-    var line: String {
+    package var line: String {
         let routes = token.routes?.joined(separator: ",") ?? "all"
         return "\(token.id)  \(state)  \(EscapedText(token.name))  until \(expires)"
             + "  devices \(token.devices)/\(token.maximumDevices)  routes \(EscapedText(routes))"
@@ -34,7 +34,7 @@ struct DevelopmentTokenDescription {
     }
 
     /// One object in one line.
-    var json: String {
+    package var json: String {
         var writer = JSONWriter()
         writer.member("id", token.id.text)
         writer.member("state", state)

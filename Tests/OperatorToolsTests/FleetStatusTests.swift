@@ -3,7 +3,7 @@ import KeyStore
 import KeyStorePostgreSQL
 import Testing
 
-@testable import GatewayServer
+@testable import OperatorTools
 
 @Suite("The status of a fleet")
 struct FleetStatusTests {

@@ -16,7 +16,7 @@ extension KeyAdministration {
     /// - Returns: whether anything was found.
     package func export(
         _ keyID: String, at time: Date, auditFiles: [String], _ write: (String) -> Void
-    ) async throws(KeyAdministrationError) -> Bool {
+    ) async throws(OperatorError) -> Bool {
         let id = try parse(keyID)
         let files = try auditErrors { () throws(AuditFileError) in
             try auditFiles.map { path throws(AuditFileError) in try AuditFile(path: path) }
@@ -43,8 +43,14 @@ extension KeyAdministration {
 
 private func auditErrors<Result>(
     _ body: () throws(AuditFileError) -> Result
-) throws(KeyAdministrationError) -> Result {
-    do throws(AuditFileError) { return try body() } catch { throw .auditFile("\(error)") }
+) throws(OperatorError) -> Result {
+    do throws(AuditFileError) { return try body() } catch { throw .auditFile(error) }
+}
+
+extension OperatorError {
+    static func auditFile(_ error: AuditFileError) -> OperatorError {
+        OperatorError("an audit log can't be read: \(error)", hint: "name other files with --audit-file.")
+    }
 }
 
 /// The form of an export.
