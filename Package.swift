@@ -38,7 +38,7 @@ let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package
 
 let package = Package(
     name: "Portcullis",
-    platforms: [.macOS(.v15)],
+    platforms: [.iOS(.v15), .macOS(.v13)],
     products: [
         .library(name: "AppAttest", targets: ["AppAttest"]),
         .library(name: "DPoP", targets: ["DPoP"]),
