@@ -260,10 +260,14 @@ let package = Package(
         .target(name: "StallTestKit", path: "Tests/StallTestKit", swiftSettings: houseSettings),
         .testTarget(
             name: "BlockingWorkTests", dependencies: ["BlockingWork", "StallTestKit"], swiftSettings: houseSettings),
+        .target(
+            name: "KeyStoreTestKit", dependencies: ["KeyStore"], path: "Tests/KeyStoreTestKit",
+            swiftSettings: houseSettings),
         .testTarget(
             name: "KeyStoreTests",
             dependencies: [
-                "KeyStore", "KeyStoreSQLite", "KeyStorePostgreSQL", "PostgreSQL", "PostgreSQLTestKit", "StallTestKit",
+                "KeyStore", "KeyStoreTestKit", "KeyStoreSQLite", "KeyStorePostgreSQL", "PostgreSQL",
+                "PostgreSQLTestKit", "StallTestKit",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: houseSettings),
@@ -275,7 +279,8 @@ let package = Package(
         .testTarget(
             name: "AdmissionTests",
             dependencies: [
-                "Admission", "AppAttest", "DPoP", "KeyStore", "DeviceSimulation", "StateCoding", "WireText", crypto,
+                "Admission", "AppAttest", "DPoP", "KeyStore", "KeyStoreTestKit", "DeviceSimulation", "StateCoding",
+                "WireText", crypto,
                 x509,
             ],
             swiftSettings: houseSettings),
@@ -310,7 +315,8 @@ let package = Package(
         .testTarget(
             name: "GatewayServerTests",
             dependencies: [
-                "GatewayServer", "OperatorTools", "AuditTrail", "Settings", "SettingsTestKit", "AppAttest", "DPoP",
+                "GatewayServer", "KeyStoreTestKit", "OperatorTools", "AuditTrail", "Settings", "SettingsTestKit",
+                "AppAttest", "DPoP",
                 "KeyStore",
                 "KeyStorePostgreSQL", "KeyStoreSQLite", .product(name: "GRDB", package: "GRDB.swift"),
                 "Admission", "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "PrometheusText",
@@ -340,7 +346,8 @@ let package = Package(
             dependencies: [
                 "EdgeTestKit", "portcullis", "Admission", "AppAttest", "AuditTrail", "CBOR", "CharacterSets",
                 "Compression", "DeviceSimulation", "DPoP", "ForwardingWire", "GatewayServer", "HTTPWire", "KeyStore",
-                "Observability", "OperatorTools", "PrometheusText", "ProxyProtocol", "Reactors", "Relay", "RelayCore",
+                "KeyStoreTestKit", "Observability", "OperatorTools", "PrometheusText", "ProxyProtocol", "Reactors",
+                "Relay", "RelayCore",
                 "Settings",
                 "StateCoding", "StrictDER", "StrictJSON", "Telnet", "WebAuthn", "WebSocketWire", "WireText", crypto,
                 logging, metrics, x509, asn1,

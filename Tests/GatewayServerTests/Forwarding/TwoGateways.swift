@@ -2,6 +2,7 @@ import Admission
 import EdgeTestKit
 import Foundation
 import KeyStore
+import KeyStoreTestKit
 import Logging
 import Observability
 import Reactors

@@ -2,6 +2,7 @@ import Admission
 import CoreMetrics
 import Glibc
 import KeyStore
+import KeyStoreTestKit
 import Logging
 import Observability
 import PrometheusText

@@ -1,3 +1,4 @@
+package import KeyStore
 import Synchronization
 
 /// The reference implementation, used in tests. Nothing here waits.

@@ -1,3 +1,4 @@
+package import KeyStore
 import Synchronization
 
 /// The reference implementation of a shared store, used in tests. Nothing here waits.

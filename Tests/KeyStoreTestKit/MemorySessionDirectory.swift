@@ -1,3 +1,4 @@
+package import KeyStore
 import Synchronization
 
 /// The reference: the directory of a fleet whose gateways are in one process. For tests.

@@ -1,3 +1,4 @@
+package import KeyStore
 import Synchronization
 
 /// The reference implementation of a store of signing keys, used in tests.

@@ -1,3 +1,4 @@
+package import KeyStore
 import Synchronization
 
 /// The reference implementation of a store, used in tests. The server never uses it, because all keys would be lost with a restart.
