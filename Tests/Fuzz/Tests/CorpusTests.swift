@@ -83,7 +83,9 @@ struct CorpusTests {
 
     /// All of it is JSON to the one reader, or isn't.
     @Test func `keeps the promises of JSON, whichever reader it is for`() throws {
-        guard case .immediate(let check) = jsonFuzzTarget.check else { throw FuzzViolation(description: "it answers at once") }
+        guard case .immediate(let check) = jsonFuzzTarget.check else {
+            throw FuzzViolation(description: "it answers at once")
+        }
         var texts = 0
         for name in try Self.names(in: Self.folder) {
             let folder = Self.folder.appendingPathComponent(name)
