@@ -1,9 +1,7 @@
 import Admission
-package import DPoP
 import FoundationEssentials
 import Logging
 import Observability
-package import Settings
 import Synchronization
 
 extension Gateway {
@@ -28,9 +26,4 @@ struct KeyRotationReport {
         guard let error, !isFailing else { return }
         logger.error("signing keys can't be rotated", metadata: [LogKeys.error: "\(error)"])
     }
-}
-
-extension SigningKeySchedule {
-    /// Of the settings.
-    package init(_ tokens: SectionValues<TokenSection>) { self = TokenState.schedule(tokens) }
 }
