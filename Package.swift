@@ -39,10 +39,226 @@ let nio: [Target.Dependency] =
         .product(name: $0, package: "swift-nio")
     } + [.product(name: "NIOSSL", package: "swift-nio-ssl")]
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
+
+// MARK: What a row can be
+
+/// A pure target. It needs a row in `ImportTable` of the house rules, as every target of `Sources`.
+func pure(_ name: String, _ dependencies: Target.Dependency...) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: pureSettings)
+}
+
+func target(_ name: String, _ dependencies: Target.Dependency..., resources: [Resource] = []) -> Target {
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: houseSettings)
+}
+
+func program(_ name: String, _ dependencies: Target.Dependency...) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, swiftSettings: houseSettings)
+}
+
+/// What several folders of tests share.
+func kit(_ name: String, _ dependencies: Target.Dependency...) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: houseSettings)
+}
+
+func tests(_ name: String, _ dependencies: Target.Dependency...) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: houseSettings)
+}
+
+// MARK: The targets
+
+/// A module map each, and a shim header for declarations that the importer can't see.
+let systemLibraries: [Target] = [
+    .systemLibrary(name: "CLibwebsockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+]
+
+/// For any server and app: no C, on Linux and on Apple's systems.
+let libraries: [Target] = [
+    pure("WireText"),
+    pure("RequestErrors"),
+    pure("CBOR"),
+    pure("StrictJSON", "WireText"),
+    pure("StrictDER", x509, asn1),
+    pure("AppAttest", "CBOR", "RequestErrors", "StrictDER", crypto, x509, asn1),
+    pure("DPoP", "RequestErrors", "StrictJSON", "WireText", crypto),
+    // For apps: the first for every system, where Apple's have CryptoKit; the second with a transport on SwiftNIO.
+    .target(
+        name: "PortcullisClient",
+        dependencies: [.product(name: "Crypto", package: "swift-crypto", condition: .when(platforms: [.linux]))],
+        swiftSettings: houseSettings),
+    .target(name: "PortcullisClientNIO", dependencies: ["PortcullisClient"] + nio, swiftSettings: houseSettings),
+    pure("WebAuthn", "CBOR", "StrictDER", "StrictJSON", crypto, cryptoExtras, x509, asn1),
+]
+
+/// Protocols, without a socket. DEFLATE and glibc's iconv are behind protocols of Telnet and WebSocketWire.
+let wire = [
+    pure("StateCoding", "WireText"),
+    pure("Telnet", "WireText"),
+    pure("HTTPWire", "WireText"),
+    pure("ProxyProtocol", "WireText"),
+    pure("WebSocketWire", "WireText", crypto),
+    pure("ForwardingWire", "WebSocketWire", "WireText"),
+    pure("PrometheusText", .product(name: "CoreMetrics", package: "swift-metrics")),
+    target("Compression", "CZlib", "Telnet", "WebSocketWire"),
+    target("CharacterSets", "Telnet"),
+]
+
+let network = [
+    target(
+        "Reactors", "CLibwebsockets", "COpenSSL", "CLibuv", "Compression", "ProxyProtocol", "HTTPWire", "WebSocketWire",
+        "ForwardingWire", "WireText", logging, deque)
+]
+
+let store = [
+    pure("KeyStore", "WireText"),
+    target("BlockingWork"),
+    target(
+        "KeyStoreSQLite", "BlockingWork", "KeyStore", grdb, .product(name: "GRDBSQLite", package: "GRDB.swift")),
+    target("PostgreSQL", "CLibpq"),
+    target("KeyStorePostgreSQL", "KeyStore", "PostgreSQL", crypto),
+]
+
+let gate = [
+    pure(
+        "Admission", "WireText", "AppAttest", "DPoP", "RequestErrors", "KeyStore", "StateCoding", "StrictJSON", crypto,
+        x509, deque)
+]
+
+let session = [
+    pure("RelayCore", "StrictJSON", "Telnet", "WireText", deque),
+    target(
+        "Relay", "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
+        "Admission", "HTTPWire", "ForwardingWire", "Reactors", "Observability", "PrometheusText", "StateCoding",
+        "StrictJSON", "WireText", logging, deque,
+        // The web client's page and the console's, as arrays of bytes in the program.
+        resources: [.embedInCode("WebClient/index.html"), .embedInCode("Internal/Console/console.html")]),
+]
+
+let gateway = [
+    target("Observability", "PrometheusText", "WireText", logging, metrics),
+    target(
+        "Settings", "AppAttest", "Admission", "Observability", "Reactors", "RelayCore", "Telnet", "CharacterSets",
+        "WireText", logging, x509, asn1),
+    pure("AuditTrail", "Admission", "Observability", "StrictJSON", "WireText"),
+    target(
+        "GatewayServer", "Settings", "AppAttest", "BlockingWork", "DPoP", "KeyStore", "KeyStorePostgreSQL",
+        "KeyStoreSQLite", "PostgreSQL", "Admission", "Observability", "PrometheusText", "Reactors", "Relay",
+        "RelayCore", "StateCoding", "Telnet", "CharacterSets", "WireText", logging, metrics, crypto, x509, asn1,
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle")),
+    target(
+        "OperatorTools", "Admission", "AppAttest", "AuditTrail", "Compression", "DPoP", "GatewayServer", "KeyStore",
+        "KeyStorePostgreSQL", "KeyStoreSQLite", "Observability", "PostgreSQL", "Relay", "RelayCore", "Settings",
+        "StrictJSON", "WireText", crypto),
+    program(
+        "portcullis", "AuditTrail", "DPoP", "GatewayServer", "Observability", "OperatorTools", "Settings", "WireText",
+        argumentParser),
+]
+
+/// Stand-ins for Apple, a device and a MUD: for tests and for trying the gateway out.
+let tools = [
+    pure("DeviceSimulation", "AppAttest", "StrictDER", crypto, cryptoExtras, x509, asn1),
+    program(
+        "portcullis-sim", "AppAttest", "DeviceSimulation", "Reactors", "RelayCore", "StrictJSON", "Telnet", "WireText",
+        crypto, logging, argumentParser, .product(name: "Histogram", package: "hdrhistogram-swift")),
+]
+
+let testKits = [
+    // The example of docs/LIBRARY.md: also a package of its own.
+    Target.target(
+        name: "LibraryExample", dependencies: ["AppAttest", "DPoP", "RequestErrors", crypto],
+        path: "Tests/Examples/GuardedService/Sources/GuardedService", swiftSettings: [.treatAllWarnings(as: .error)]),
+    kit("StallTestKit"),
+    kit("KeyStoreTestKit", "KeyStore"),
+    kit("PostgreSQLTestKit", "PostgreSQL"),
+    kit("SettingsTestKit", "Settings", crypto, x509, asn1),
+    // The independent clients and servers of tests with real sockets.
+    kit(
+        "EdgeTestKit", "DeviceSimulation", "AppAttest", crypto, x509, asn1,
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOWebSocket", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl")),
+]
+
+let testTargets = [
+    tests("WireTextTests", "WireText"),
+    tests("StrictJSONTests", "StrictJSON"),
+    tests(
+        "AppAttestTests", "AppAttest", "CBOR", "RequestErrors", "StrictDER", "LibraryExample", "DeviceSimulation",
+        crypto, x509, asn1),
+    tests(
+        "DPoPTests", "DPoP", "RequestErrors", "StrictJSON", "LibraryExample", "DeviceSimulation", "AppAttest",
+        "WireText", crypto),
+    tests("WebAuthnTests", "WebAuthn", "CBOR", "StrictDER", "DeviceSimulation", crypto, cryptoExtras, x509, asn1),
+    tests("StateCodingTests", "StateCoding"),
+    tests("TelnetTests", "Telnet", "Compression", "StateCoding", "WebSocketWire"),
+    tests("HTTPWireTests", "HTTPWire"),
+    tests("ProxyProtocolTests", "ProxyProtocol", "WireText"),
+    tests("WebSocketWireTests", "WebSocketWire", "Compression"),
+    tests("ForwardingWireTests", "ForwardingWire", "WebSocketWire", "WireText"),
+    tests("PrometheusTextTests", "PrometheusText", metrics),
+    tests("CompressionTests", "Compression", "WebSocketWire", "Telnet", "CZlib"),
+    tests("CharacterSetsTests", "CharacterSets", "Telnet"),
+    tests(
+        "ReactorsTests", "Reactors", "HTTPWire", "WebSocketWire", "ForwardingWire", "ProxyProtocol", "WireText",
+        "CLibwebsockets", "COpenSSL", logging),
+    tests("BlockingWorkTests", "BlockingWork", "StallTestKit"),
+    tests(
+        "KeyStoreTests", "KeyStore", "KeyStoreTestKit", "KeyStoreSQLite", "KeyStorePostgreSQL", "PostgreSQL",
+        "PostgreSQLTestKit", "StallTestKit", grdb),
+    tests("PostgreSQLTests", "PostgreSQL", "PostgreSQLTestKit"),
+    tests(
+        "AdmissionTests", "Admission", "AppAttest", "DPoP", "KeyStore", "KeyStoreTestKit", "DeviceSimulation",
+        "StateCoding", "WireText", crypto, x509),
+    tests("RelayCoreTests", "RelayCore", "StateCoding", "StrictJSON", "Telnet", "Compression", "WireText"),
+    tests(
+        "RelayTests", "Relay", "RelayCore", "HTTPWire", "ForwardingWire", "Reactors", "Admission", "Observability",
+        "Telnet", "WireText", logging),
+    tests("ObservabilityTests", "Observability", "PrometheusText", logging, metrics, metricsTestKit),
+    tests(
+        "SettingsTests", "Settings", "SettingsTestKit", "AppAttest", "Admission", "Reactors", "RelayCore", "Telnet",
+        "Observability", logging, x509, asn1),
+    tests("AuditTrailTests", "AuditTrail", "Admission", "Observability", "WireText"),
+    tests(
+        "OperatorToolsTests", "AuditTrail", "EdgeTestKit", "KeyStore", "KeyStoreSQLite", "Observability",
+        "OperatorTools", "KeyStorePostgreSQL", "Relay", "Settings"),
+    tests(
+        "GatewayServerTests", "GatewayServer", "KeyStoreTestKit", "OperatorTools", "AuditTrail", "Settings",
+        "SettingsTestKit", "AppAttest", "DPoP", "KeyStore", "KeyStorePostgreSQL", "KeyStoreSQLite", "Admission",
+        "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "PrometheusText", "PostgreSQL",
+        "PostgreSQLTestKit", "StallTestKit", "EdgeTestKit", "ForwardingWire", "StateCoding", "WireText", logging,
+        crypto, x509, asn1, grdb, metricsTestKit),
+    tests(
+        "PortcullisTests", "portcullis", "EdgeTestKit", "DPoP", "KeyStore", "KeyStoreSQLite", argumentParser, crypto),
+    .testTarget(
+        name: "PortcullisClientTests",
+        dependencies: [
+            "PortcullisClient", "PortcullisClientNIO", "EdgeTestKit", "DeviceSimulation", "AppAttest", "DPoP", crypto,
+        ] + nio,
+        // Stand-ins for Apple's modules, which a test compiles by itself.
+        exclude: ["AppleStubs"], swiftSettings: houseSettings),
+    tests("PortcullisSimTests", "portcullis-sim", "Telnet"),
+    tests(
+        "HostileTextTests", "EdgeTestKit", "portcullis", "Admission", "AppAttest", "AuditTrail", "CBOR",
+        "CharacterSets", "Compression", "DeviceSimulation", "DPoP", "ForwardingWire", "GatewayServer", "HTTPWire",
+        "KeyStore", "KeyStoreTestKit", "Observability", "OperatorTools", "PrometheusText", "ProxyProtocol", "Reactors",
+        "Relay", "RelayCore", "Settings", "StateCoding", "StrictDER", "StrictJSON", "Telnet", "WebAuthn",
+        "WebSocketWire", "WireText", crypto, logging, metrics, x509, asn1,
+        .product(name: "CoreMetrics", package: "swift-metrics")),
+    tests("HouseRulesTests", "EdgeTestKit", crypto),
+    tests(
+        "EdgeTests", "EdgeTestKit", "PostgreSQL", "PostgreSQLTestKit", "SettingsTestKit", "DeviceSimulation",
+        "AppAttest", "Compression", "PortcullisClient", "PortcullisClientNIO", "WebSocketWire", "CZlib", "portcullis",
+        "portcullis-sim", crypto),
+]
 
 let package = Package(
     name: "Portcullis",
-    platforms: [.macOS(.v13), .iOS(.v15)],
+    platforms: [.iOS(.v15), .macOS(.v13)],
     products: [
         .library(name: "AppAttest", targets: ["AppAttest"]),
         .library(name: "DPoP", targets: ["DPoP"]),
@@ -64,321 +280,21 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
-        // The client library's transport on Linux; in tests, clients and servers that share no code with the gateway's network.
+        // Tests only: a WebSocket and TLS client that shares no code with the gateway's libwebsockets and OpenSSL.
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     ],
-    targets: [
-        // The C libraries: a module map each, and a shim header for declarations that the importer can't see.
-        .systemLibrary(
-            name: "CLibwebsockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
-        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
-        .systemLibrary(name: "CLibuv", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
-        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-        .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-
-        // Pure cores.
-        .target(name: "WireText", swiftSettings: pureSettings),
-        .target(name: "StateCoding", dependencies: ["WireText"], swiftSettings: pureSettings),
-        .target(name: "RequestErrors", swiftSettings: pureSettings),
-        .target(name: "CBOR", swiftSettings: pureSettings),
-        .target(name: "StrictJSON", swiftSettings: pureSettings),
-        .target(name: "StrictDER", dependencies: [x509, asn1], swiftSettings: pureSettings),
-        .target(
-            name: "AppAttest", dependencies: ["CBOR", "RequestErrors", "StrictDER", crypto, x509, asn1],
-            swiftSettings: pureSettings),
-        .target(
-            name: "DPoP", dependencies: ["RequestErrors", "StrictJSON", "WireText", crypto], swiftSettings: pureSettings
-        ),
-        .target(
-            name: "WebAuthn", dependencies: ["CBOR", "StrictDER", "StrictJSON", crypto, cryptoExtras, x509, asn1],
-            swiftSettings: pureSettings),
-        .target(name: "Telnet", dependencies: ["WireText"], swiftSettings: pureSettings),
-        .target(name: "RelayCore", dependencies: ["Telnet", "WireText", deque], swiftSettings: pureSettings),
-        .target(name: "HTTPWire", dependencies: ["WireText"], swiftSettings: pureSettings),
-        .target(name: "ProxyProtocol", dependencies: ["WireText"], swiftSettings: pureSettings),
-        .target(name: "WebSocketWire", dependencies: ["WireText", crypto], swiftSettings: pureSettings),
-        .target(name: "ForwardingWire", dependencies: ["WebSocketWire", "WireText"], swiftSettings: pureSettings),
-
-        // DEFLATE, behind protocols of Telnet and WebSocketWire.
-        .target(
-            name: "Compression", dependencies: ["CZlib", "Telnet", "WebSocketWire"], swiftSettings: houseSettings),
-
-        // glibc's iconv, behind Telnet's protocol for character tables.
-        .target(name: "CharacterSets", dependencies: ["Telnet"], swiftSettings: houseSettings),
-
-        // What Prometheus reads.
-        .target(
-            name: "PrometheusText", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
-            swiftSettings: pureSettings),
-
-        // Keys and the gate.
-        .target(name: "KeyStore", dependencies: ["WireText"], swiftSettings: pureSettings),
-        .target(name: "BlockingWork", swiftSettings: houseSettings),
-        .target(
-            name: "KeyStoreSQLite",
-            dependencies: [
-                "BlockingWork", "KeyStore", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ],
-            swiftSettings: houseSettings),
-        .target(name: "PostgreSQL", dependencies: ["CLibpq"], swiftSettings: houseSettings),
-        .target(
-            name: "KeyStorePostgreSQL", dependencies: ["KeyStore", "PostgreSQL", crypto], swiftSettings: houseSettings),
-        .target(
-            name: "Admission",
-            dependencies: [
-                "WireText", "AppAttest", "DPoP", "RequestErrors", "KeyStore", "StateCoding", "StrictJSON", crypto, x509,
-                deque,
-            ],
-            swiftSettings: pureSettings),
-
-        // What the audit log says, read again.
-        .target(
-            name: "AuditTrail", dependencies: ["Admission", "DPoP", "Observability", "StrictJSON", "WireText"],
-            swiftSettings: pureSettings),
-
-        // The edge, the engine and the composition root.
-        .target(
-            name: "Observability", dependencies: ["PrometheusText", "WireText", logging, metrics],
-            swiftSettings: houseSettings),
-        .target(
-            name: "Reactors",
-            dependencies: [
-                "CLibwebsockets", "COpenSSL", "CLibuv", "Compression", "ProxyProtocol", "HTTPWire", "WebSocketWire",
-                "ForwardingWire", "WireText", logging, deque,
-            ],
-            swiftSettings: houseSettings),
-        .target(
-            name: "Relay",
-            dependencies: [
-                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
-                "Admission", "HTTPWire", "WebSocketWire", "ForwardingWire", "Reactors", "Observability", "PrometheusText",
-                "StateCoding", "StrictJSON", "WireText", logging, deque,
-            ],
-            // The web client's page, as an array of bytes in the program.
-            resources: [.embedInCode("WebClient/index.html"), .embedInCode("Internal/Console/console.html")],
-            swiftSettings: houseSettings),
-        .target(
-            name: "Settings",
-            dependencies: [
-                "AppAttest", "Admission", "Observability", "Reactors", "RelayCore", "Telnet", "CharacterSets",
-                "WireText", logging, x509, asn1,
-            ],
-            swiftSettings: houseSettings),
-        .target(
-            name: "GatewayServer",
-            dependencies: [
-                "Settings", "AppAttest", "AuditTrail", "BlockingWork", "Compression", "DPoP", "KeyStore",
-                "KeyStorePostgreSQL", "KeyStoreSQLite", "PostgreSQL", "Admission", "Observability", "PrometheusText",
-                "Reactors", "Relay", "RelayCore",
-                "StateCoding", "Telnet", "CharacterSets", "WireText", logging, metrics, x509, asn1,
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: houseSettings),
-        .executableTarget(
-            name: "portcullis",
-            dependencies: ["GatewayServer", "Settings", "AuditTrail", "Observability", "WireText", argumentParser],
-            swiftSettings: houseSettings),
-
-        // The libraries for apps: the first for every system, the second with a transport on SwiftNIO.
-        .target(
-            name: "PortcullisClient",
-            // Apple's systems have CryptoKit.
-            dependencies: [.product(name: "Crypto", package: "swift-crypto", condition: .when(platforms: [.linux]))],
-            swiftSettings: houseSettings),
-        .target(
-            name: "PortcullisClientNIO", dependencies: ["PortcullisClient"] + nio, swiftSettings: houseSettings),
-
-        // Stand-ins for Apple, a device and a MUD: for tests and for trying the gateway out.
-        .target(
-            name: "DeviceSimulation", dependencies: ["AppAttest", "StrictDER", crypto, cryptoExtras, x509, asn1],
-            swiftSettings: pureSettings),
-        .executableTarget(
-            name: "portcullis-sim",
-            dependencies: [
-                "AppAttest", "DeviceSimulation", "Reactors", "RelayCore", "Telnet", "WireText", crypto, logging,
-                argumentParser,
-                .product(name: "Histogram", package: "hdrhistogram-swift"),
-            ],
-            swiftSettings: houseSettings),
-
-        // The example of docs/LIBRARY.md: also a package of its own.
-        .target(
-            name: "LibraryExample", dependencies: ["AppAttest", "DPoP", "RequestErrors", crypto],
-            path: "Tests/Examples/GuardedService/Sources/GuardedService", swiftSettings: [.treatAllWarnings(as: .error)]
-        ),
-
-        // One folder of tests per target; EdgeTestKit contains the independent clients that the edge tests share.
-        .testTarget(
-            name: "AppAttestTests",
-            dependencies: [
-                "AppAttest", "CBOR", "RequestErrors", "StrictDER", "LibraryExample", "DeviceSimulation", crypto, x509,
-                asn1,
-            ],
-            swiftSettings: houseSettings),
-        .testTarget(
-            name: "DPoPTests",
-            dependencies: [
-                "DPoP", "RequestErrors", "StrictJSON", "LibraryExample", "DeviceSimulation", "AppAttest", "WireText",
-                crypto,
-            ],
-            swiftSettings: houseSettings),
-        .testTarget(
-            name: "WebAuthnTests",
-            dependencies: [
-                "WebAuthn", "CBOR", "StrictDER", "DeviceSimulation", crypto, cryptoExtras, x509, asn1,
-            ],
-            swiftSettings: houseSettings),
-        .testTarget(name: "StateCodingTests", dependencies: ["StateCoding"], swiftSettings: houseSettings),
-        .testTarget(
-            name: "TelnetTests", dependencies: ["Telnet", "Compression", "StateCoding", "WebSocketWire"],
-            swiftSettings: houseSettings),
-        .testTarget(
-            name: "CharacterSetsTests", dependencies: ["CharacterSets", "Telnet"], swiftSettings: houseSettings),
-        .testTarget(
-            name: "CompressionTests", dependencies: ["Compression", "WebSocketWire", "Telnet", "CZlib"],
-            swiftSettings: houseSettings),
-        .testTarget(
-            name: "WebSocketWireTests", dependencies: ["WebSocketWire", "Compression"], swiftSettings: houseSettings),
-        .testTarget(
-            name: "RelayCoreTests", dependencies: ["RelayCore", "StateCoding", "Telnet", "Compression", "WireText"],
-            swiftSettings: houseSettings),
-        .testTarget(
-            name: "RelayTests",
-            dependencies: [
-                "Relay", "RelayCore", "HTTPWire", "ForwardingWire", "Reactors", "Admission", "Observability", "Telnet",
-                "WireText", logging,
-            ],
-            swiftSettings: houseSettings),
-        .testTarget(name: "WireTextTests", dependencies: ["WireText"], swiftSettings: houseSettings),
-        .testTarget(
-            name: "ProxyProtocolTests", dependencies: ["ProxyProtocol", "WireText"], swiftSettings: houseSettings),
-        .testTarget(
-            name: "ForwardingWireTests", dependencies: ["ForwardingWire", "WebSocketWire", "WireText"],
-            swiftSettings: houseSettings),
-        .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"], swiftSettings: houseSettings),
-        .target(name: "StallTestKit", path: "Tests/StallTestKit", swiftSettings: houseSettings),
-        .testTarget(
-            name: "BlockingWorkTests", dependencies: ["BlockingWork", "StallTestKit"], swiftSettings: houseSettings),
-        .testTarget(
-            name: "KeyStoreTests",
-            dependencies: [
-                "KeyStore", "KeyStoreSQLite", "KeyStorePostgreSQL", "PostgreSQL", "PostgreSQLTestKit", "StallTestKit",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: houseSettings),
-        .target(
-            name: "PostgreSQLTestKit", dependencies: ["PostgreSQL"], path: "Tests/PostgreSQLTestKit",
-            swiftSettings: houseSettings),
-        .testTarget(
-            name: "PostgreSQLTests", dependencies: ["PostgreSQL", "PostgreSQLTestKit"], swiftSettings: houseSettings),
-        .testTarget(
-            name: "AdmissionTests",
-            dependencies: [
-                "Admission", "AppAttest", "DPoP", "KeyStore", "DeviceSimulation", "StateCoding", "WireText", crypto,
-                x509,
-            ],
-            swiftSettings: houseSettings),
-        .testTarget(
-            name: "AuditTrailTests", dependencies: ["AuditTrail", "Admission", "Observability", "WireText"],
-            swiftSettings: houseSettings),
-        .testTarget(
-            name: "ReactorsTests",
-            dependencies: [
-                "Reactors", "HTTPWire", "WebSocketWire", "ForwardingWire", "ProxyProtocol", "WireText",
-                "CLibwebsockets", "COpenSSL", logging,
-            ],
-            swiftSettings: houseSettings),
-        .target(
-            name: "SettingsTestKit", dependencies: ["Settings", crypto, x509, asn1], path: "Tests/SettingsTestKit",
-            swiftSettings: houseSettings),
-        .testTarget(
-            name: "SettingsTests",
-            dependencies: [
-                "Settings", "SettingsTestKit", "AppAttest", "Admission", "Reactors", "RelayCore", "Telnet",
-                "Observability",
-                logging, x509, asn1,
-            ],
-            swiftSettings: houseSettings),
-        .testTarget(
-            name: "GatewayServerTests",
-            dependencies: [
-                "GatewayServer", "AuditTrail", "Settings", "SettingsTestKit", "AppAttest", "DPoP", "KeyStore",
-                "KeyStorePostgreSQL", "KeyStoreSQLite", .product(name: "GRDB", package: "GRDB.swift"),
-                "Admission", "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "PrometheusText",
-                "PostgreSQL", "PostgreSQLTestKit", "StallTestKit", "EdgeTestKit", "ForwardingWire", "StateCoding",
-                "WireText", logging, crypto, x509, asn1,
-                .product(name: "MetricsTestKit", package: "swift-metrics"),
-            ],
-            swiftSettings: houseSettings),
-        .testTarget(
-            name: "PrometheusTextTests",
-            dependencies: ["PrometheusText", metrics], swiftSettings: houseSettings),
-        .testTarget(
-            name: "ObservabilityTests",
-            dependencies: [
-                "Observability", "PrometheusText", logging, metrics,
-                .product(name: "MetricsTestKit", package: "swift-metrics"),
-            ],
-            swiftSettings: houseSettings),
-        .testTarget(
-            name: "PortcullisTests",
-            dependencies: ["portcullis", "EdgeTestKit", "DPoP", "KeyStore", "KeyStoreSQLite", argumentParser, crypto],
-            swiftSettings: houseSettings),
-        .testTarget(
-            name: "PortcullisSimTests", dependencies: ["portcullis-sim", "Telnet"], swiftSettings: houseSettings),
-        .testTarget(
-            name: "HostileTextTests",
-            dependencies: [
-                "EdgeTestKit", "portcullis", "Admission", "AppAttest", "AuditTrail", "CBOR", "CharacterSets",
-                "Compression", "DeviceSimulation", "DPoP", "ForwardingWire", "GatewayServer", "HTTPWire", "KeyStore",
-                "Observability", "PrometheusText", "ProxyProtocol", "Reactors", "Relay", "RelayCore", "Settings",
-                "StateCoding", "StrictDER", "StrictJSON", "Telnet", "WebAuthn", "WebSocketWire", "WireText", crypto,
-                logging, metrics, x509, asn1,
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-            ],
-            swiftSettings: houseSettings),
-        .testTarget(
-            name: "PortcullisClientTests",
-            dependencies: [
-                "PortcullisClient", "PortcullisClientNIO", "EdgeTestKit", "DeviceSimulation", "AppAttest", "DPoP",
-                crypto,
-            ] + nio,
-            // Stand-ins for Apple's modules, which a test compiles by itself.
-            exclude: ["AppleStubs"], swiftSettings: houseSettings),
-        .testTarget(name: "HouseRulesTests", dependencies: ["EdgeTestKit", crypto], swiftSettings: houseSettings),
-        .target(
-            name: "EdgeTestKit",
-            dependencies: [
-                "DeviceSimulation", "AppAttest", crypto, x509, asn1,
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOWebSocket", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ],
-            path: "Tests/EdgeTestKit", swiftSettings: houseSettings),
-        .testTarget(
-            name: "EdgeTests",
-            dependencies: [
-                "EdgeTestKit", "PostgreSQL", "PostgreSQLTestKit", "SettingsTestKit", "DeviceSimulation", "AppAttest",
-                "Compression", "PortcullisClient", "PortcullisClientNIO",
-                "WebSocketWire", "CZlib", "portcullis",
-                "portcullis-sim",
-                crypto,
-            ],
-            swiftSettings: houseSettings),
-    ],
+    targets: systemLibraries + libraries + wire + network + store + gate + session + gateway + tools + testKits
+        + testTargets,
     swiftLanguageModes: [.v6]
 )
 
 /// The fuzz targets' functions: a test replays the corpus with them, and libFuzzer's driver runs the same functions.
 let fuzzed: [Target.Dependency] = [
     "AppAttest", "AuditTrail", "CBOR", "Observability", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire",
-    "RelayCore", "ProxyProtocol", "KeyStore", "Admission", "CharacterSets", "Settings", "GatewayServer", "Reactors",
-    "DeviceSimulation", "WebAuthn", "WebSocketWire", "ForwardingWire", "PrometheusText", "StateCoding", "StrictDER",
-    "StrictJSON", "PortcullisClient", crypto, metrics, x509, asn1,
+    "RelayCore", "ProxyProtocol", "KeyStore", "Admission", "CharacterSets", "Settings", "GatewayServer",
+    "OperatorTools", "Reactors", "DeviceSimulation", "WebAuthn", "WebSocketWire", "ForwardingWire", "PrometheusText",
+    "StateCoding", "StrictDER", "StrictJSON", "PortcullisClient", crypto, metrics, x509, asn1,
 ]
 if isFuzzing {
     package.targets += [
@@ -405,8 +321,7 @@ if isBenchmarking {
             dependencies: [
                 "AppAttest", "CBOR", "DPoP", "DeviceSimulation", "KeyStore", "KeyStoreSQLite", "Admission", "RelayCore",
                 "Telnet", "Compression", "WebAuthn", "WebSocketWire", "WireText", "Observability", "PrometheusText",
-                crypto,
-                metrics, .product(name: "Benchmark", package: "benchmark"),
+                crypto, metrics, .product(name: "Benchmark", package: "benchmark"),
             ],
             path: "Tests/Benchmarks/MicroBenchmarks", swiftSettings: houseSettings,
             plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]))

@@ -1,7 +1,12 @@
 import CBOR
 import Crypto
-import FoundationEssentials
 import StrictDER
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Verifies assertion objects by the steps of Apple's "Validating Apps That Connect to Your Server", in the same order, with one
 /// function for each step. It reads no clock, keeps no state and does no I/O.

@@ -1,7 +1,12 @@
 import Crypto
-public import FoundationEssentials
 import StrictDER
 import X509
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// Verifies attestation objects by the steps of Apple's "Validating Apps That Connect to Your Server", in the same order, with one
 /// function for each step. It reads no clock, keeps no state and does no I/O.

@@ -1,8 +1,13 @@
 import Crypto
-import FoundationEssentials
 import StrictDER
 import X509
 @_spi(FixedExpiryValidationTime) import X509
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Apple's step 1: the chain of leaf, intermediate and trust root.
 ///

@@ -1,7 +1,12 @@
 import Crypto
-package import FoundationEssentials
 import SwiftASN1
 import X509
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
 
 /// What a refused object had to contain, and what it contains: texts for whoever looks for the mistake.
 ///

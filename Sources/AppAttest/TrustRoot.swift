@@ -1,8 +1,13 @@
 import Crypto
-import FoundationEssentials
 import StrictDER
 import SwiftASN1
 public import X509
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Why a certificate can't be a trust root.
 public enum TrustRootError: Error, Hashable, Sendable {

@@ -1,4 +1,3 @@
-import DPoP
 package import Observability
 import StrictJSON
 import WireText
@@ -20,7 +19,7 @@ package struct AuditRecord: Sendable {
 
     /// - Returns: nil for what isn't a line of the audit log. Members of later versions are ignored.
     package init?(_ line: [UInt8]) {
-        guard let object = try? JSONReader.readObject(line, maximumBytes: LineSplitter.maximumLineBytes) else {
+        guard let object = try? JSONReader.readObject(line, within: .auditLine) else {
             return nil
         }
         var members: [ByteText: ByteText] = [:]
@@ -80,4 +79,10 @@ extension AuditRecord {
         for name in members.keys.sorted() { writer.member(name.text, members[name]?.text ?? "") }
         return writer.object
     }
+}
+
+extension JSONBounds {
+    /// Of a line, whose members are texts.
+    fileprivate static let auditLine = JSONBounds(
+        maximumBytes: LineSplitter.maximumLineBytes, maximumDepth: 8, maximumValues: 128, maximumNumberBytes: 32)
 }

@@ -1,6 +1,5 @@
 // Wrappers for the parts of OpenSSL that Swift's importer can't import: functions that are macros.
 #pragma once
-#include <malloc.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -84,6 +83,3 @@ static inline void portcullis_SSL_SESSION_set_time(SSL_SESSION *session, time_t 
     SSL_SESSION_set_time(session, (long)seconds);
 #endif
 }
-
-/// Swift's Glibc module doesn't include malloc.h.
-static inline size_t portcullis_usable_size(void *block) { return malloc_usable_size(block); }

@@ -66,7 +66,12 @@ package struct JSONWriter: Sendable {
 extension JSONWriter {
     /// Includes the quotation marks.
     package static func append(string: String, to bytes: inout [UInt8]) {
-        append(utf8: string.utf8Span.span, to: &bytes)
+        #if canImport(Darwin)
+            // Its span needs iOS 26 and macOS 26.
+            append(utf8: Array(string.utf8).span, to: &bytes)
+        #else
+            append(utf8: string.utf8Span.span, to: &bytes)
+        #endif
     }
 
     /// Includes the quotation marks.

@@ -29,7 +29,15 @@ package struct UTF8Lead {
 }
 
 extension ArraySlice<UInt8> {
-    package var isValidUTF8: Bool { (try? UTF8Span(validating: span)) != nil }
+    package var isValidUTF8: Bool {
+        #if canImport(Darwin)
+            // UTF8Span needs iOS 26 and macOS 26.
+            var validator = UTF8Validator()
+            return validator.accept(span) == count && validator.isComplete
+        #else
+            return (try? UTF8Span(validating: span)) != nil
+        #endif
+    }
 }
 
 /// Validates UTF-8 incrementally (RFC 3629 §4): no overlong forms, no surrogates, nothing above U+10FFFF.

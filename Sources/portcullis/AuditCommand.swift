@@ -4,6 +4,7 @@ import FoundationEssentials
 import GatewayServer
 import Glibc
 import Observability
+import OperatorTools
 import WireText
 
 struct AuditCommand: ParsableCommand {

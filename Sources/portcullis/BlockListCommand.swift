@@ -1,6 +1,7 @@
 import ArgumentParser
 import GatewayServer
 import Observability
+import OperatorTools
 import Settings
 
 struct BlockListCommand: ParsableCommand {
@@ -17,20 +18,14 @@ struct BlockListCommand: ParsableCommand {
         @OptionGroup var settings: SettingsOptions
 
         func administer<Value>(
-            _ body: (FleetStoreAdministration) throws(FleetBlockError) -> Value
+            _ body: (FleetStoreAdministration) throws(OperatorError) -> Value
         ) throws -> Value {
             let store = try Console.fleetStore(settings)
-            do throws(FleetBlockError) {
-                return try body(try administration(of: store))
+            do throws(OperatorError) {
+                return try body(try FleetStoreAdministration(store))
             } catch {
                 throw Console.failure("\(error)", hint: error.hint)
             }
-        }
-
-        private func administration(
-            of store: FleetStoreConfiguration
-        ) throws(FleetBlockError) -> FleetStoreAdministration {
-            do throws(FleetStoreError) { return try FleetStoreAdministration(store) } catch { throw .store(error) }
         }
     }
 
@@ -72,7 +67,7 @@ struct BlockListCommand: ParsableCommand {
         var json = false
 
         func run() throws {
-            let lines = try options.administer { (store) throws(FleetBlockError) in try store.blocked(json: json) }
+            let lines = try options.administer { (store) throws(OperatorError) in try store.blocked(json: json) }
             for line in lines { Console.say(line) }
         }
     }
@@ -89,7 +84,7 @@ struct BlockListCommand: ParsableCommand {
         func run() throws {
             let (lines, reason) = (try entries.lines(), reason)
             Console.say(
-                try options.administer { (store) throws(FleetBlockError) in
+                try options.administer { (store) throws(OperatorError) in
                     try store.block(lines, reason: reason, at: .now())
                 })
         }
@@ -104,7 +99,7 @@ struct BlockListCommand: ParsableCommand {
         func run() throws {
             let lines = try entries.lines()
             Console.say(
-                try options.administer { (store) throws(FleetBlockError) in try store.unblock(lines) })
+                try options.administer { (store) throws(OperatorError) in try store.unblock(lines) })
         }
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import GatewayServer
+import OperatorTools
 
 struct DevTokensCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -24,13 +25,13 @@ struct DevTokensCommand: ParsableCommand {
         /// - Parameter mayBeMissing: whether a missing store is accepted; it is reported in either case.
         func administer(
             mayBeMissing: Bool = false,
-            _ body: (DevelopmentTokenAdministration) async throws(DevelopmentTokenAdministrationError) -> Void
+            _ body: (DevelopmentTokenAdministration) async throws(OperatorError) -> Void
         ) async throws {
             let location = try Console.storeLocation(store, settings)
-            do throws(DevelopmentTokenAdministrationError) {
+            do throws(OperatorError) {
                 try await body(try DevelopmentTokenAdministration(location))
             } catch {
-                if mayBeMissing, case .noStore = error { return Console.complain("portcullis: \(error)") }
+                if mayBeMissing, error.isMissingStore { return Console.complain("portcullis: \(error)") }
                 throw Console.failure("\(error)", hint: error.hint)
             }
         }
@@ -56,7 +57,7 @@ struct DevTokensCommand: ParsableCommand {
         var routes: [String] = []
 
         func run() async throws {
-            try await options.administer { (tokens) async throws(DevelopmentTokenAdministrationError) in
+            try await options.administer { (tokens) async throws(OperatorError) in
                 let issued = try await tokens.issue(
                     name: name, routes: routes, days: days, devices: devices, at: .now)
                 Console.say(issued.token)
@@ -76,7 +77,7 @@ struct DevTokensCommand: ParsableCommand {
 
         func run() async throws {
             try await options.administer(mayBeMissing: true) {
-                (tokens) async throws(DevelopmentTokenAdministrationError) in
+                (tokens) async throws(OperatorError) in
                 // On standard error, so that a pipe stays empty.
                 if try await tokens.list(at: .now, json: json, Console.say) == 0 {
                     Console.complain("portcullis: there are no development tokens")
@@ -97,7 +98,7 @@ struct DevTokensCommand: ParsableCommand {
 
         func run() async throws {
             let gateway = try Console.runningGateway(options.settings, besides: options.store)
-            try await options.administer { (tokens) async throws(DevelopmentTokenAdministrationError) in
+            try await options.administer { (tokens) async throws(OperatorError) in
                 try await tokens.revoke(id, at: .now)
             }
             Console.say("revoked \(id)")

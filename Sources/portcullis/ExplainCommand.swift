@@ -2,6 +2,7 @@ import ArgumentParser
 import AuditTrail
 import GatewayServer
 import Observability
+import OperatorTools
 
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

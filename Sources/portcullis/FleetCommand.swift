@@ -1,5 +1,6 @@
 import ArgumentParser
 import GatewayServer
+import OperatorTools
 
 struct FleetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -25,7 +26,7 @@ struct FleetCommand: ParsableCommand {
 
         func run() throws {
             let store = try Console.fleetStore(settings)
-            do throws(FleetStoreError) {
+            do throws(OperatorError) {
                 let status = try FleetStoreAdministration(store).status()
                 Console.say(json ? status.json : status.text)
                 if status.isGood { return }

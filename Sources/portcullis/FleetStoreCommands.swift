@@ -1,5 +1,6 @@
 import ArgumentParser
 import GatewayServer
+import OperatorTools
 
 extension StoreCommand {
     /// The database of a fleet, which the settings name.
@@ -7,10 +8,10 @@ extension StoreCommand {
         @OptionGroup var settings: SettingsOptions
 
         func administer(
-            _ body: (FleetStoreAdministration) throws(FleetStoreError) -> String
+            _ body: (FleetStoreAdministration) throws(OperatorError) -> String
         ) throws {
             let store = try Console.fleetStore(settings)
-            do throws(FleetStoreError) {
+            do throws(OperatorError) {
                 Console.say(try body(try FleetStoreAdministration(store)))
             } catch {
                 throw Console.failure("\(error)", hint: error.hint)
@@ -29,7 +30,7 @@ extension StoreCommand {
         @OptionGroup var options: FleetOptions
 
         func run() throws {
-            try options.administer { (store) throws(FleetStoreError) in try store.migrate() }
+            try options.administer { (store) throws(OperatorError) in try store.migrate() }
         }
     }
 
@@ -47,7 +48,7 @@ extension StoreCommand {
         var file: String
 
         func run() throws {
-            try options.administer { (store) throws(FleetStoreError) in
+            try options.administer { (store) throws(OperatorError) in
                 try store.importFile(file) { Console.complain("portcullis: \($0) keys") }
             }
         }
@@ -66,7 +67,7 @@ extension StoreCommand {
         var file: String
 
         func run() throws {
-            try options.administer { (store) throws(FleetStoreError) in
+            try options.administer { (store) throws(OperatorError) in
                 try store.exportFile(file) { Console.complain("portcullis: \($0) keys") }
             }
         }

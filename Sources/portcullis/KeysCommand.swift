@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import GatewayServer
+import OperatorTools
 
 struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -20,13 +21,13 @@ struct KeysCommand: ParsableCommand {
         ///
         /// - Parameter mayBeMissing: whether a missing store is accepted; it is reported in either case.
         func administer(
-            mayBeMissing: Bool = false, _ body: (KeyAdministration) async throws(KeyAdministrationError) -> Void
+            mayBeMissing: Bool = false, _ body: (KeyAdministration) async throws(OperatorError) -> Void
         ) async throws {
             let location = try Console.storeLocation(store, settings)
-            do throws(KeyAdministrationError) {
+            do throws(OperatorError) {
                 try await body(try KeyAdministration(location))
             } catch {
-                if mayBeMissing, case .noStore = error { return Console.complain("portcullis: \(error)") }
+                if mayBeMissing, error.isMissingStore { return Console.complain("portcullis: \(error)") }
                 throw Console.failure("\(error)", hint: error.hint)
             }
         }
@@ -46,7 +47,7 @@ struct KeysCommand: ParsableCommand {
         var json = false
 
         func run() async throws {
-            try await options.administer(mayBeMissing: true) { (keys) async throws(KeyAdministrationError) in
+            try await options.administer(mayBeMissing: true) { (keys) async throws(OperatorError) in
                 // On standard error, so that a pipe stays empty.
                 if try await keys.list(json: json, Console.say) == 0 {
                     Console.complain("portcullis: no keys are registered")
@@ -62,7 +63,7 @@ struct KeysCommand: ParsableCommand {
         @OptionGroup var key: KeyArgument
 
         func run() async throws {
-            try await options.administer { (keys) async throws(KeyAdministrationError) in
+            try await options.administer { (keys) async throws(OperatorError) in
                 Console.say(try await keys.show(key.keyID))
             }
         }
@@ -80,7 +81,7 @@ struct KeysCommand: ParsableCommand {
 
         func run() async throws {
             let gateway = try Console.runningGateway(options.settings, besides: options.store)
-            try await options.administer { (keys) async throws(KeyAdministrationError) in
+            try await options.administer { (keys) async throws(OperatorError) in
                 try await keys.revoke(key.keyID, reason: reason, at: .now)
             }
             Console.say("revoked \(key.keyID)")
@@ -99,7 +100,7 @@ struct KeysCommand: ParsableCommand {
         @OptionGroup var key: KeyArgument
 
         func run() async throws {
-            try await options.administer { (keys) async throws(KeyAdministrationError) in
+            try await options.administer { (keys) async throws(OperatorError) in
                 try await keys.restore(key.keyID)
             }
             Console.say("restored \(key.keyID)")
@@ -114,7 +115,7 @@ struct KeysCommand: ParsableCommand {
         @OptionGroup var key: KeyArgument
 
         func run() async throws {
-            try await options.administer { (keys) async throws(KeyAdministrationError) in
+            try await options.administer { (keys) async throws(OperatorError) in
                 try await keys.forget(key.keyID)
             }
             Console.say("forgot \(key.keyID)")

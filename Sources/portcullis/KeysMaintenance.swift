@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import GatewayServer
+import OperatorTools
 
 /// `90d`.
 struct IdleTime: ExpressibleByArgument {
@@ -34,7 +35,7 @@ extension KeysCommand {
         var json = false
 
         func run() async throws {
-            try await options.administer { (keys) async throws(KeyAdministrationError) in
+            try await options.administer { (keys) async throws(OperatorError) in
                 let report = try await keys.prune(
                     idleDays: idle.days, at: .now, dryRun: dryRun, json: json, Console.say)
                 Console.complain(
@@ -64,7 +65,7 @@ extension KeysCommand {
         func run() async throws {
             let current = try Console.auditLogPath(options.settings)
             let files = auditFile + (current.map { AuditLogFiles(of: $0).paths } ?? [])
-            try await options.administer { (keys) async throws(KeyAdministrationError) in
+            try await options.administer { (keys) async throws(OperatorError) in
                 let found = try await keys.export(key.keyID, at: .now, auditFiles: files, Console.show)
                 if !found { Console.complain("portcullis: nothing is kept about \(key.keyID)") }
                 if files.isEmpty { Console.complain("portcullis: no audit log was searched: see --audit-file") }
@@ -92,7 +93,7 @@ extension KeysCommand {
 
         func run() async throws {
             let gateway = try Console.runningGateway(options.settings, besides: options.store)
-            try await options.administer { (keys) async throws(KeyAdministrationError) in
+            try await options.administer { (keys) async throws(OperatorError) in
                 let erasure = try await keys.erase(key.keyID, at: .now) {
                     let hasNoticed = gateway?.awaitNotice(ofRevoking: key.keyID) ?? true
                     try? await Task.sleep(for: .seconds(KeyAdministration.noticeSeconds))

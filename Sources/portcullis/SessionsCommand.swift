@@ -1,5 +1,6 @@
 import ArgumentParser
 import GatewayServer
+import OperatorTools
 
 struct SessionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,8 @@
 import ArgumentParser
+import DPoP
 import FoundationEssentials
 import GatewayServer
+import OperatorTools
 
 struct SigningKeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -19,12 +21,12 @@ struct SigningKeysCommand: ParsableCommand {
         ///
         /// - Parameter lead: seconds for which a new key is published before it signs; nil: a day.
         func administer<Value>(
-            lead: Int? = nil, _ body: (SigningKeyAdministration) throws(SigningKeyAdministrationError) -> Value
+            lead: Int? = nil, _ body: (SigningKeyAdministration) throws(OperatorError) -> Value
         ) throws -> Value {
             let location = try Console.storeLocation(store, settings)
-            let tokens = try Console.tokenSettings(settings)
-            do throws(SigningKeyAdministrationError) {
-                return try body(try SigningKeyAdministration(location, tokens: tokens, lead: lead))
+            let schedule = SigningKeySchedule(try Console.tokenSettings(settings), lead: lead)
+            do throws(OperatorError) {
+                return try body(try SigningKeyAdministration(location, schedule: schedule))
             } catch {
                 throw Console.failure("\(error)", hint: error.hint)
             }
@@ -40,7 +42,7 @@ struct SigningKeysCommand: ParsableCommand {
         var json = false
 
         func run() throws {
-            let lines = try options.administer { (keys) throws(SigningKeyAdministrationError) in
+            let lines = try options.administer { (keys) throws(OperatorError) in
                 try keys.list(at: .now, json: json)
             }
             for line in lines { Console.say(line) }
@@ -65,7 +67,7 @@ struct SigningKeysCommand: ParsableCommand {
         }
 
         func run() throws {
-            let key = try options.administer(lead: after) { (keys) throws(SigningKeyAdministrationError) in
+            let key = try options.administer(lead: after) { (keys) throws(OperatorError) in
                 try keys.rotate(at: .now)
             }
             Console.say("published \(key.id), which signs from \(key.signsFrom)")
@@ -84,7 +86,7 @@ struct SigningKeysCommand: ParsableCommand {
 
         func run() throws {
             let gateway = try Console.runningGateway(options.settings, besides: options.store)
-            try options.administer { (keys) throws(SigningKeyAdministrationError) in
+            try options.administer { (keys) throws(OperatorError) in
                 try keys.revoke(keyID, at: .now)
             }
             Console.say("revoked \(keyID)")

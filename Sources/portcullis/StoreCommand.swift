@@ -1,5 +1,6 @@
 import ArgumentParser
 import GatewayServer
+import OperatorTools
 
 struct StoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -36,7 +37,7 @@ struct StoreCommand: ParsableCommand {
 
         func run() throws {
             let store = try options.administration
-            do throws(StoreAdministrationError) {
+            do throws(OperatorError) {
                 Console.say(try store.backUp(to: file, replacing: force))
             } catch {
                 throw Console.failure("\(error)", hint: error.hint)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import GatewayServer
 import Glibc
+import OperatorTools
 
 struct TopCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

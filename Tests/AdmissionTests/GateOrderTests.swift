@@ -1,6 +1,7 @@
 import Admission
 import DeviceSimulation
 import KeyStore
+import KeyStoreTestKit
 import Testing
 
 /// A request with several faults is refused for the first one, and nothing of the client's is spent before the challenge.

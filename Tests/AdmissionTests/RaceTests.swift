@@ -1,6 +1,7 @@
 import Admission
 import DeviceSimulation
 import KeyStore
+import KeyStoreTestKit
 import Testing
 
 /// Several reactors decide at the same time.

@@ -1,6 +1,7 @@
 import Admission
 import DeviceSimulation
 import KeyStore
+import KeyStoreTestKit
 import Testing
 
 /// The gate when its store can't answer, or answers differently from one moment to the next.

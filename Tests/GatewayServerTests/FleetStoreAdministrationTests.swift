@@ -1,9 +1,9 @@
 import DPoP
 import Foundation
-import GatewayServer
 import KeyStore
 import KeyStorePostgreSQL
 import KeyStoreSQLite
+import OperatorTools
 import PostgreSQLTestKit
 import Settings
 import Testing
@@ -37,7 +37,7 @@ struct FleetStoreAdministrationTests {
     @Test func `creates the tables once, and moves a store there and back`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let fleet = try administration()
-        #expect(throws: FleetStoreError.self) { try fleet.exportFile(folder + "/early.sqlite") { _ in } }
+        #expect(throws: OperatorError.self) { try fleet.exportFile(folder + "/early.sqlite") { _ in } }
         #expect(!FileManager.default.fileExists(atPath: folder + "/early.sqlite"))
         let version = PostgreSQLSchema.current.version
         #expect(try fleet.migrate().hasPrefix("created the tables of version \(version) in \(database)"))
@@ -59,13 +59,13 @@ struct FleetStoreAdministrationTests {
         #expect(try copy.signingKeys().keys == [signer])
         let rules = RegistrationRules(now: Int64(Date.now.timeIntervalSince1970 * 1_000))
         #expect(SQLiteStoreCheck(path: folder + "/new.sqlite", rules: rules).isGood)
-        #expect(throws: FleetStoreError.self) { try fleet.exportFile(folder + "/new.sqlite") { _ in } }
-        #expect(throws: FleetStoreError.self) { try fleet.importFile(folder + "/nothing.sqlite") { _ in } }
+        #expect(throws: OperatorError.self) { try fleet.exportFile(folder + "/new.sqlite") { _ in } }
+        #expect(throws: OperatorError.self) { try fleet.importFile(folder + "/nothing.sqlite") { _ in } }
     }
 
     @Test func `names the database that can't be used`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let error = #expect(throws: FleetStoreError.self) { try administration(database: "nowhere").migrate() }
+        let error = #expect(throws: OperatorError.self) { try administration(database: "nowhere").migrate() }
         #expect("\(error as Any)".contains("nowhere"))
     }
 }

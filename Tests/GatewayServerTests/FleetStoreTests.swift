@@ -11,6 +11,7 @@ import Synchronization
 import Testing
 
 @testable import GatewayServer
+@testable import OperatorTools
 
 @Suite("The database of a serving gateway")
 struct FleetStoreTests {

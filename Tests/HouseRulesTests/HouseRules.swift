@@ -1,9 +1,9 @@
 /// The rules as functions from a file to what is wrong with it, so that each can be tried on a sample that breaks it.
 enum HouseRules {
     /// The modules of all import lines, with their lines. `import struct Foundation.Data` is an import of Foundation.
-    static func imports(of file: SourceFile) -> [SwiftText.Token] {
+    static func imports(of file: SourceFile, on system: CompiledSystem = .linux) -> [SwiftText.Token] {
         let kinds: Set = ["struct", "class", "enum", "protocol", "func", "var", "let", "typealias", "actor"]
-        let tokens = file.swift.tokens
+        let tokens = file.swift.tokens(on: system)
         return tokens.indices.compactMap { index in
             guard tokens[index].text == "import" else { return nil }
             var next = index + 1

@@ -39,11 +39,14 @@ struct HouseRulesTests {
     }
 
     @Test func `Package.swift builds exactly the pure targets with the pure settings`() throws {
-        let declarations = try Repository.text("Package.swift").split(separator: "arget(").dropFirst()
-        func isPure(_ target: String) -> Bool {
-            declarations.contains { $0.contains("name: \"\(target)\"") && $0.contains("swiftSettings: pureSettings") }
+        let manifest = try Repository.text("Package.swift")
+        #expect(manifest.matches(of: /swiftSettings: pureSettings/).count == 1, "one function makes pure targets")
+        for row in ImportTable.rows {
+            let isPure = manifest.contains(try Regex("\\bpure\\(\\s*\"\(row.target)\""))
+            #expect(isPure == row.isPure, "\(row.target)")
+            let isOther = manifest.contains(try Regex("\\b(target|program)\\(\\s*\"\(row.target)\""))
+            #expect(isOther != row.isPure, "\(row.target)")
         }
-        for row in ImportTable.rows { #expect(isPure(row.target) == row.isPure, "\(row.target)") }
     }
 
     @Test func `no import is exported`() {

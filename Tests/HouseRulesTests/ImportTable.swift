@@ -28,8 +28,8 @@ enum ImportTable {
             target: "CBOR", isPure: true, ours: [], others: [],
             reason: "Below the libraries that read what authenticators write: the standard library is enough."),
         ImportRow(
-            target: "StrictJSON", isPure: true, ours: [], others: [],
-            reason: "Below the libraries that read signed JSON: the standard library is enough."),
+            target: "StrictJSON", isPure: true, ours: ["WireText"], others: [],
+            reason: "The one reader of JSON, below all that reads it; WireText has the rules of UTF-8 and the writer."),
         ImportRow(
             target: "StrictDER", isPure: true, ours: [], others: ["X509", "SwiftASN1"],
             reason: "Reads certificates more strictly than X509 does, with its parser."),
@@ -57,7 +57,7 @@ enum ImportTable {
             target: "Telnet", isPure: true, ours: ["WireText"], others: [],
             reason: "Bytes in, events out; WireText has the rules of UTF-8."),
         ImportRow(
-            target: "RelayCore", isPure: true, ours: ["Telnet", "WireText"],
+            target: "RelayCore", isPure: true, ours: ["StrictJSON", "Telnet", "WireText"],
             others: ["DequeModule", "FoundationEssentials"],
             reason: "Knows the language of the inside; messages kept for a resume stand in a deque."),
         ImportRow(
@@ -130,7 +130,7 @@ enum ImportTable {
         ),
         ImportRow(
             target: "AuditTrail", isPure: true,
-            ours: ["Admission", "DPoP", "Observability", "StrictJSON", "WireText"], others: [],
+            ours: ["Admission", "Observability", "StrictJSON", "WireText"], others: [],
             reason: """
                 Reads what Observability writes, so it takes the names and the escaping from there, the order of the checks from Admission, and \
                 the limits of JSON from DPoP. Files are read by GatewayServer.
@@ -169,25 +169,35 @@ enum ImportTable {
         ImportRow(
             target: "GatewayServer", isPure: false,
             ours: [
-                "Settings", "AppAttest", "AuditTrail", "BlockingWork", "Compression", "DPoP", "KeyStore",
-                "KeyStorePostgreSQL", "KeyStoreSQLite", "PostgreSQL", "Admission", "Observability", "PrometheusText",
-                "Reactors", "Relay", "RelayCore",
+                "Settings", "AppAttest", "BlockingWork", "DPoP", "KeyStore", "KeyStorePostgreSQL", "KeyStoreSQLite",
+                "PostgreSQL", "Admission", "Observability", "PrometheusText", "Reactors", "Relay", "RelayCore",
                 "StateCoding", "Telnet", "CharacterSets", "WireText",
             ],
             others: [
                 "Logging", "Metrics", "CoreMetrics", "ServiceLifecycle", "UnixSignals", "Crypto", "X509", "SwiftASN1",
                 "Dispatch", "Glibc", "Synchronization", "Foundation", "FoundationEssentials",
             ],
+            reason: "The composition root knows every room; X509 is for the key in the server's certificate."
+        ),
+        ImportRow(
+            target: "OperatorTools", isPure: false,
+            ours: [
+                "GatewayServer", "Settings", "AppAttest", "AuditTrail", "Compression", "DPoP", "KeyStore",
+                "KeyStorePostgreSQL", "KeyStoreSQLite", "PostgreSQL", "Admission", "Observability", "Relay",
+                "RelayCore", "StrictJSON", "WireText",
+            ],
+            others: ["Crypto", "Glibc", "Foundation", "FoundationEssentials"],
             reason: """
-                The composition root knows every room; X509 is for the key in the server's certificate, Compression for rotated audit logs.
+                What operators' commands do, on the store, on files, and with the running gateway, whose control messages are GatewayServer's; \
+                Compression is for rotated audit logs.
                 """
         ),
         ImportRow(
             target: "portcullis", isPure: false,
-            ours: ["GatewayServer", "Settings", "AuditTrail", "Observability", "WireText"],
+            ours: ["GatewayServer", "OperatorTools", "Settings", "AuditTrail", "DPoP", "Observability", "WireText"],
             others: ["ArgumentParser", "Dispatch", "Glibc", "Synchronization", "Foundation", "FoundationEssentials"],
             reason:
-                "Thin: it reads arguments and talks to the terminal; all else is in GatewayServer, Settings and AuditTrail."
+                "Thin: it reads arguments and talks to the terminal; all else is in GatewayServer, OperatorTools, Settings and AuditTrail."
         ),
         ImportRow(
             target: "PortcullisClient", isPure: false, ours: [],
@@ -211,7 +221,7 @@ enum ImportTable {
             reason: "The same tools as the verifiers that it deceives."),
         ImportRow(
             target: "portcullis-sim", isPure: false,
-            ours: ["DeviceSimulation", "AppAttest", "Reactors", "RelayCore", "Telnet", "WireText"],
+            ours: ["DeviceSimulation", "AppAttest", "Reactors", "RelayCore", "StrictJSON", "Telnet", "WireText"],
             others: [
                 "ArgumentParser", "Crypto", "Logging", "Histogram", "Dispatch", "Glibc", "Synchronization",
                 "Foundation",

@@ -32,14 +32,12 @@ struct LimitsTableTests {
         for row in reactor + (costs + session).filter({ $0[1].contains(".") }) {
             #expect(Int(row[2]) == (try constant(row[1])), "\(row[1])")
         }
-        #expect(reactor.count == 114)
+        #expect(reactor.count == 112)
     }
 
     @Test func `covers everything that a reactor keeps`() throws {
         let stated = try #require(text.firstMatch(of: /each further\s+reactor may keep ([0-9]+) MiB more/))
-        let kept =
-            try constant("BufferPool.keptBytesPerSize") * constant("BufferPool.sizes")
-            + constant("SpareBlocks.keptLarge") * 16_712 + constant("SpareBlocks.keptSmall") * 40
+        let kept = try constant("BufferPool.keptBytesPerSize") * constant("BufferPool.sizes")
         #expect(kept <= (try #require(Int(stated.1))) << 20)
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import KeyStore
 import KeyStoreSQLite
+import KeyStoreTestKit
 import Synchronization
 import Testing
 

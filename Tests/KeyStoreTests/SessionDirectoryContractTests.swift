@@ -1,5 +1,6 @@
 import KeyStore
 import KeyStorePostgreSQL
+import KeyStoreTestKit
 import PostgreSQLTestKit
 import Testing
 

@@ -1,5 +1,6 @@
 import KeyStore
 import KeyStoreSQLite
+import KeyStoreTestKit
 import Testing
 
 /// The contract of every store of signing keys.

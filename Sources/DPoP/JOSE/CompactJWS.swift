@@ -1,7 +1,12 @@
 import Crypto
-import FoundationEssentials
 import StrictJSON
 import WireText
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// A JWS in its compact serialization (RFC 7515 section 7.1), taken apart. Nothing is verified yet.
 struct CompactJWS {

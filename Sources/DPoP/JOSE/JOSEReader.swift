@@ -34,9 +34,12 @@ extension JSONFault {
 extension JSONValue {
     /// Seconds since 1970, perhaps with a fraction (RFC 7519 section 2).
     var numericDate: Double? {
-        guard case .number(let text) = self, let seconds = Double(text),
-            abs(seconds) <= JOSELimits.maximumNumericDate
-        else { return nil }
-        return seconds
+        let seconds: Double? =
+            switch self {
+            case .integer(let seconds): Double(seconds)
+            case .number(let text): Double(text)
+            default: nil
+            }
+        return seconds.flatMap { abs($0) <= JOSELimits.maximumNumericDate ? $0 : nil }
     }
 }

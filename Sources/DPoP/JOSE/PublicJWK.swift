@@ -1,7 +1,12 @@
 import Crypto
-import FoundationEssentials
 package import StrictJSON
 import WireText
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Why a JWK isn't accepted.
 public enum JWKError: Error, Hashable, Sendable {

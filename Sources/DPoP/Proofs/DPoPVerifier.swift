@@ -1,7 +1,12 @@
 import Crypto
-public import FoundationEssentials
 import StrictJSON
 import WireText
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// Whether a proof needs a nonce of the server.
 public enum NonceRule: Sendable {

@@ -1,5 +1,10 @@
-package import FoundationEssentials
 import StrictJSON
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
 
 /// What a refused proof or token had to say, and what it says: texts for whoever looks for the mistake.
 ///

@@ -1,6 +1,11 @@
 import Crypto
-public import FoundationEssentials
 import WireText
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// Server nonces (RFC 9449 section 8) that use no memory: a MAC over the number of a time step. Every server with the same secret issues and
 /// accepts the same nonces, which therefore survive a restart, unless they are bound to a ``ReplayLife``.

@@ -1,5 +1,10 @@
-public import FoundationEssentials
 import WireText
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// A request that the holder of a key has signed for, once. Only ``DPoPVerifier`` can make one.
 public struct VerifiedProof: Sendable {

@@ -1,5 +1,11 @@
-public import FoundationEssentials
-import Synchronization
+#if !canImport(Darwin)
+    import Synchronization
+#endif
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// A replay store in memory, for one process. Any thread may call it.
 public final class MemoryReplayStore: ReplayStore {
@@ -10,7 +16,7 @@ public final class MemoryReplayStore: ReplayStore {
 
     /// nil: there was no store before.
     public let life: ReplayLife?
-    private let proofs: Mutex<SpentProofs>
+    private let proofs: Locked<SpentProofs>
 
     /// - Parameters:
     ///   - maximum: of all keys together; at least one.
@@ -19,7 +25,7 @@ public final class MemoryReplayStore: ReplayStore {
     public init(
         maximum: Int = defaultMaximum, maximumPerKey: Int = defaultMaximumPerKey, life: ReplayLife? = nil
     ) {
-        proofs = Mutex(SpentProofs(maximum: max(1, maximum), maximumPerKey: max(1, maximumPerKey)))
+        proofs = Locked(SpentProofs(maximum: max(1, maximum), maximumPerKey: max(1, maximumPerKey)))
         self.life = life
     }
 

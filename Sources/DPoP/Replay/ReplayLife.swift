@@ -1,4 +1,8 @@
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// One uninterrupted memory of used proofs: that of a process and of those that take it over, or of a store that servers share.
 ///

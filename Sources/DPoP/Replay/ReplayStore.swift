@@ -1,5 +1,10 @@
 import Crypto
-public import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// The use of a proof that passed all other checks. Only ``DPoPVerifier`` makes one. It contains only hashes, no client input.
 public struct ProofUse: Hashable, Sendable {

@@ -1,6 +1,11 @@
-public import FoundationEssentials
 import StrictJSON
 import WireText
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// An access token of this issuer that was valid when it was verified. Only ``AccessTokenVerifier`` can make one.
 ///

@@ -1,6 +1,11 @@
-public import FoundationEssentials
 import StrictJSON
 import WireText
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// The claims of an access token (RFC 9068 section 2.2). Times are whole seconds: fractions are dropped when the token is written.
 public struct AccessTokenClaims: Hashable, Sendable {

@@ -1,4 +1,8 @@
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// The durations of a signing key's three stages, in seconds.
 public struct SigningKeySchedule: Hashable, Sendable {

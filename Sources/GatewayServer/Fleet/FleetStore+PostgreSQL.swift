@@ -15,7 +15,7 @@ extension FleetStore {
         let name = "\(configuration)"
         let alarm = Alarm()
         guard let sealing = SealedSecrets(keys: configuration.secretKeys) else {
-            throw .fleetStore(name, "\(FleetStoreError.secretKeys)")
+            throw .fleetStore(name, FleetStoreConfiguration.unusableSecretKeys)
         }
         try Self.checkSchema(configuration)
         let driver = PostgreSQLDriver(configuration.driverOptions) { event in

@@ -3,48 +3,47 @@ import KeyStore
 import Observability
 import Relay
 
-/// The console's devices: the same administration as `portcullis keys`, on the gateway's own store, whose threads wait for the disk.
+/// The console's devices: what `portcullis keys` does, on the gateway's own store, whose threads wait for the disk.
 struct KeyDesk: DeviceDesk {
-    private let keys: KeyAdministration
+    private let store: any KeyMaintenance
     private let audit: AuditLog
     private let server: RelayServer
 
     /// - Parameter server: tells `AUDIT_FULL`.
     init(_ store: any KeyMaintenance, audit: AuditLog, server: RelayServer) {
-        keys = KeyAdministration(store)
+        self.store = store
         self.audit = audit
         self.server = server
     }
 
     func devices(after: String?, limit: Int) async -> DevicePage? {
-        do throws(KeyAdministrationError) {
-            let found = try await keys.page(after: after, limit: limit + 1)
-            let page = found.prefix(limit)
-            return DevicePage(
-                devices: page.map(DeviceEntry.init), next: found.count > limit ? page.last?.id.base64 : nil)
-        } catch {
-            return nil
+        var last: KeyID?
+        if let after {
+            guard let id = KeyID(text: after) else { return nil }
+            last = id
         }
+        guard let found = try? await store.listing(after: last, limit: limit + 1) else { return nil }
+        let page = found.prefix(limit)
+        return DevicePage(devices: page.map(DeviceEntry.init), next: found.count > limit ? page.last?.id.base64 : nil)
     }
 
     /// A revocation takes effect whether or not it can be recorded. A restoration lets somebody in, so it has to be recorded first.
     func change(_ device: String, _ change: DeviceChange, detail: String) async -> DeskOutcome {
         guard let id = KeyID(text: device) else { return .malformed }
-        do throws(KeyAdministrationError) {
+        do throws(KeyRegistryError) {
             switch change {
             case .revoke:
-                try await keys.revoke(id.base64, reason: "by operator", at: .now)
+                let now = Int64(Date.now.timeIntervalSince1970 * 1_000)
+                guard try await store.revoke(id, reason: "by operator", at: now) else { return .unknown }
                 record(id, change, detail)
             case .restore:
-                _ = try await keys.show(id.base64)
+                guard try await store.key(id) != nil else { return .unknown }
                 guard record(id, change, detail) || server.whenAuditFails == .continue else {
                     return .failed("The audit log can't be written, and AUDIT_FULL is refuse")
                 }
-                try await keys.restore(id.base64)
+                guard try await store.restore(id) else { return .unknown }
             }
             return .done
-        } catch .unknownKey {
-            return .unknown
         } catch {
             return .failed("The key store can't be used now")
         }

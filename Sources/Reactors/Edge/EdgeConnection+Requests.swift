@@ -2,46 +2,38 @@ import CLibwebsockets
 import HTTPWire
 import WebSocketWire
 
-extension EdgeConnection {
+extension EdgeConnection: HTTPDriver {
     // MARK: Reading
 
     /// Parses requests from `input` until one must be answered. The bytes after it are kept.
     func read(_ input: UnsafeMutableRawBufferPointer) {
         listener.isNotIdle(self)
-        var rest = input
-        while !isDoomed, case .reading = stage, http != nil {
-            let wasBegun = http?.parser.hasBegun ?? false
-            guard let progress = http?.parser.parse(rest.assumingMemoryBound(to: UInt8.self).span) else { return }
-            let taken = UnsafeRawBufferPointer(rebasing: rest[..<progress.consumed])
-            rest = UnsafeMutableRawBufferPointer(rebasing: rest[progress.consumed...])
-            if !wasBegun, http?.parser.hasBegun == true { arm(limits.headerMilliseconds) }
-            switch progress.event {
-            case .needsMore: return
-            case .head(let head): begin(head)
-            case .body(let range): http?.append(UnsafeRawBufferPointer(rebasing: taken[range]))
-            case .end: deliver()
-            case .malformed(let fault):
-                if isWithinLimit(nil) { refuse(fault: .malformed(fault)) }
-            }
-        }
+        let rest = UnsafeMutableRawBufferPointer(rebasing: input[parseRequests(UnsafeRawBufferPointer(input))...])
         guard !rest.isEmpty, !isDoomed else { return }
         if case .webSocket(let webSocket) = stage { return webSocket.received(rest) }
         if http?.keep(rest) == true { reactor.touch(self) }
     }
 
-    private func begin(_ head: RequestHead) {
-        http?.begin(head)
+    var readsRequests: Bool {
+        if !isDoomed, case .reading = stage { true } else { false }
+    }
+
+    func requestBegan() { arm(limits.headerMilliseconds) }
+
+    func took(_ head: RequestHead) {
         guard isWithinLimit(head) else { return }
         if asksForWebSocket(head) { return beginUpgrade(head) }
         guard forwarded == nil else { return refuse(fault: .forwardedRequest) }
         if head.lacksLength { return refuse(fault: .malformed(.lengthRequired)) }
         guard head.framing.hasContent else { return }
         arm(limits.bodyMilliseconds)
-        guard head.expectsContinue else { return }
-        var bytes: [UInt8] = []
-        var writer = ResponseWriter(for: head)
-        writer.writeContinue(into: &bytes)
-        queue(bytes)
+        queueContinue(for: head)
+    }
+
+    func took(body: UnsafeRawBufferPointer) { http?.append(body) }
+
+    func took(_ fault: RequestFault) {
+        if isWithinLimit(nil) { refuse(fault: .malformed(fault)) }
     }
 
     /// If it returns false, the connection ends.
@@ -56,7 +48,7 @@ extension EdgeConnection {
         return false
     }
 
-    private func deliver() {
+    func tookRequest() {
         guard let (head, body) = http?.takeRequest() else { return }
         arm(at: nil)
         let exchange = HTTPExchange(head: head, body: body, connection: self)
@@ -96,12 +88,9 @@ extension EdgeConnection {
             writer = ResponseWriter(
                 version: http.head?.version ?? .http11, isHead: http.parser.isHead, closesConnection: true)
         }
-        var bytes: [UInt8] = []
-        let strictTransport = isClientTLS ? listener.settings.strictTransport : nil
-        writer.write(answer.response(strictTransport: strictTransport), body: answer.body, into: &bytes)
+        queue(answer, &writer, strictTransport: isClientTLS ? listener.settings.strictTransport : nil)
         stage = .writing(endsConnection: writer.closesConnection)
         arm(limits.answerMilliseconds)
-        queue(bytes)
     }
 
     func queue(_ bytes: [UInt8]) {
@@ -111,10 +100,10 @@ extension EdgeConnection {
 
     /// The response is written: continue with the bytes that followed the request.
     func awaitNextRequest() {
-        http?.reset(limits: listener.settings.requestLimits)
+        let next = http?.next(limits: listener.settings.requestLimits)
         stage = .reading
         arm(limits.keepAliveSeconds * 1_000)
-        guard var kept = http?.takeKept(), !kept.isEmpty else { return listener.isIdle(self) }
+        guard var kept = next, !kept.isEmpty else { return listener.isIdle(self) }
         kept.withUnsafeMutableBytes { read($0) }
         reactor.touch(self)
     }

@@ -42,8 +42,12 @@ struct HTTPStage {
         return head.map { ($0, body) }
     }
 
-    mutating func reset(limits: RequestLimits) {
+    /// Continues with the next request.
+    ///
+    /// - Returns: what followed the one that was answered.
+    mutating func next(limits: RequestLimits) -> [UInt8] {
         head = nil
         parser = RequestParser(limits: limits)
+        return takeKept()
     }
 }

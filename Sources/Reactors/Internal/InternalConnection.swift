@@ -3,7 +3,7 @@ import HTTPWire
 import WireText
 
 /// One connection of the internal listener: requests one after the other, each answered before the next is read. Reactor thread only.
-final class InternalConnection: TCPHandler, TimerTarget {
+final class InternalConnection: TCPHandler, TimerTarget, HTTPDriver {
     private enum Stage {
         /// The TLS handshake.
         case securing
@@ -28,7 +28,7 @@ final class InternalConnection: TCPHandler, TimerTarget {
     private var connection: (any InternalTransport)?
     private(set) var isTLS = false
     private var peerHasFinished = false
-    private var http = HTTPStage(limits: InternalConnection.limits)
+    var http: HTTPStage? = HTTPStage(limits: InternalConnection.limits)
     private var stage = Stage.reading
     private lazy var timer = ReactorTimer(on: reactor)
 
@@ -85,71 +85,61 @@ final class InternalConnection: TCPHandler, TimerTarget {
         case .securing: break
         case .reading: read(bytes)
         case .answering:
-            guard http.keep(bytes) else { return drop() }
-            if http.isFull { connection?.setReading(paused: true) }
+            guard http?.keep(bytes) == true else { return drop() }
+            if http?.isFull == true { connection?.setReading(paused: true) }
         case .ending: break
         }
     }
 
     private func read(_ input: UnsafeRawBufferPointer) {
-        var rest = input
-        while case .reading = stage, connection != nil {
-            let wasBegun = http.parser.hasBegun
-            let progress = http.parser.parse(rest.assumingMemoryBound(to: UInt8.self).span)
-            rest = UnsafeRawBufferPointer(rebasing: rest[progress.consumed...])
-            if !wasBegun, http.parser.hasBegun { arm(Self.stepNanoseconds) }
-            switch progress.event {
-            case .needsMore: return
-            case .head(let head): begin(head)
-            // No endpoint of this listener reads a body.
-            case .body: break
-            case .end: deliver()
-            case .malformed(let fault): end(with: handler.answer(to: fault))
-            }
-        }
+        let rest = UnsafeRawBufferPointer(rebasing: input[parseRequests(input)...])
         guard case .answering = stage, !rest.isEmpty else { return }
-        if !http.keep(rest) { drop() }
+        if http?.keep(rest) != true { drop() }
     }
 
-    private func begin(_ head: RequestHead) {
-        http.begin(head)
-        guard head.expectsContinue else { return }
-        var bytes: [UInt8] = []
-        var writer = ResponseWriter(for: head)
-        writer.writeContinue(into: &bytes)
-        bytes.withUnsafeBytes { connection?.send($0) }
+    var readsRequests: Bool {
+        if connection != nil, case .reading = stage { true } else { false }
     }
 
-    private func deliver() {
-        guard let head = http.takeRequest()?.head else { return }
+    func requestBegan() { arm(Self.stepNanoseconds) }
+
+    func took(_ head: RequestHead) { queueContinue(for: head) }
+
+    /// No endpoint of this listener reads a body.
+    func took(body: UnsafeRawBufferPointer) {}
+
+    func tookRequest() {
+        guard let head = http?.takeRequest()?.head else { return }
         let exchange = InternalExchange(head: head, reactor: reactor, connection: self)
         stage = .answering(exchange)
         arm(Self.stepNanoseconds)
         handler.handle(exchange)
     }
 
-    /// Called by the exchange.
-    func respond(_ answer: HTTPAnswer) {
-        guard case .answering = stage, let head = http.head, connection != nil else { return }
-        guard send(answer, ResponseWriter(for: head)) else { return }
-        stage = .reading
-        http.reset(limits: Self.limits)
-        arm(Self.idleNanoseconds)
-        connection?.setReading(paused: false)
-        let kept = http.takeKept()
-        kept.withUnsafeBytes { if !$0.isEmpty { read($0) } }
+    func took(_ fault: RequestFault) {
+        let writer = ResponseWriter(isHead: http?.parser.isHead ?? false, closesConnection: true)
+        _ = send(handler.answer(to: fault), writer)
     }
 
-    private func end(with answer: HTTPAnswer) {
-        _ = send(answer, ResponseWriter(isHead: http.parser.isHead, closesConnection: true))
+    func queue(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { connection?.send($0) }
+    }
+
+    /// Called by the exchange.
+    func respond(_ answer: HTTPAnswer) {
+        guard case .answering = stage, let head = http?.head, connection != nil else { return }
+        guard send(answer, ResponseWriter(for: head)) else { return }
+        stage = .reading
+        let kept = http?.next(limits: Self.limits) ?? []
+        arm(Self.idleNanoseconds)
+        connection?.setReading(paused: false)
+        kept.withUnsafeBytes { if !$0.isEmpty { read($0) } }
     }
 
     /// - Returns: whether another request may follow.
     private func send(_ answer: HTTPAnswer, _ writer: ResponseWriter) -> Bool {
         var writer = writer
-        var bytes: [UInt8] = []
-        writer.write(answer.response(strictTransport: nil), body: answer.body, into: &bytes)
-        bytes.withUnsafeBytes { connection?.send($0) }
+        queue(answer, &writer, strictTransport: nil)
         guard let connection, connection.queuedBytes <= Self.maximumQueuedBytes else {
             drop()
             return false

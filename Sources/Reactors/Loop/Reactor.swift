@@ -86,7 +86,6 @@ package final class Reactor: @unchecked Sendable {
         let ready = BlockingAnswer<Bool>()
         startThread { [self] in
             threadID.store(currentThreadID(), ordering: .releasing)
-            OpenSSLMemory.keepSpares()
             startHandles()
             context = LWSContext.make(for: self)
             ready.set(context != nil)

@@ -16,7 +16,6 @@ package final class TLSMaterial: @unchecked Sendable {
 
     /// Reads the files, so it must not run on a reactor that is already serving.
     package init(_ settings: TLSSettings) throws(TLSMaterialError) {
-        _ = OpenSSLMemory.isInstalled
         OpenSSLError.clear()
         guard let holder = SSL_CTX_new(TLS_server_method()) else { throw TLSMaterialError(OpenSSLError.drain()) }
         self.settings = settings

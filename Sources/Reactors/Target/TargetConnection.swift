@@ -1,61 +1,27 @@
-import Glibc
-import WireText
-
 /// A connection to a target, plain or over TLS, depending on its settings. Reactor thread only.
 ///
-/// It has the methods of a `TCPConnection` and calls the same handler methods, so a session need not distinguish the two. `tcpConnected`
-/// comes when data may flow, with TLS after the handshake; the bytes are always plaintext.
-///
-/// Bytes sent during a turn of the loop are collected and encrypted in whole records at its end. `setReading(paused: true)` stops
-/// decryption too: input that has already arrived, at most one read, is kept.
+/// A session need not distinguish the two: `tcpConnected` comes when data may flow, with TLS after the handshake; the bytes are always
+/// plaintext.
 ///
 /// With `prefer`, a target that shows no sign of TLS is dialled once more, plain, at the address that answered. Bytes that the client sent
 /// meanwhile go over the new connection; none of them went over the failed one.
-package final class TargetConnection: Flushable, TimerTarget {
-    package let reactor: Reactor
+package final class TargetConnection: TLSStream, TimerTarget {
     private let host: String
     /// The transport's dial, kept for a second attempt until the connection is open.
     private var dial: Dial?
     private var tls: TargetTLS?
-    private var handler: (any TCPHandler)?
-    private var transport: TCPConnection?
-
-    private enum Stage {
-        case dialling
-        case securing
-        case open
-        case closed
-    }
-
-    private var stage = Stage.dialling
-    private var session: TLSClientSession?
-    /// Sent, and not yet encrypted.
-    @exclusivity(unchecked) private var plaintext = OutputBuffer()
     private(set) var firstRecord = FirstTLSRecord()
     private lazy var handshakeTimer = ReactorTimer(on: reactor)
-    private var isPaused = false
-    private var wantsFinish = false
-    private var hasFinished = false
-    private var peerHasFinished = false
-    private var transportHasFinished = false
-    /// There may be bytes left to decrypt. The transport isn't read until they are, so at most one read of it is kept.
-    private var mayHaveUnread = false
-    /// The transport is being dropped: its remaining events are ignored.
-    private var isDeaf = false
-    var isTouched = false
 
     /// The reason why `prefer` fell back to a plain connection.
     package private(set) var fallback: TargetTLSFailure?
     /// Such as `TLSv1.3`; nil without TLS or before its handshake is done.
     package private(set) var tlsVersion: String?
-    /// The target's FIN came without close_notify, as from many telnet servers. Truncation can't be ruled out then.
-    package private(set) var endedWithoutCloseNotify = false
 
     private init(host: String, tls: TargetTLS?, on reactor: Reactor, handler: any TCPHandler) {
         self.host = host
         self.tls = tls?.settings.mode == .plain ? nil : tls
-        self.reactor = reactor
-        self.handler = handler
+        super.init(on: reactor, stage: .dialling, handler: handler)
     }
 
     // MARK: Opening
@@ -82,29 +48,25 @@ package final class TargetConnection: Flushable, TimerTarget {
             let session = try TLSClientSession(tls, host: host, sink: self, buffers: reactor.buffers)
             self.session = session
             updateReading()
-            advanceHandshake(session)
+            advanceHandshake()
         } catch {
             close(error: .notSecured(error))
         }
     }
 
-    private func advanceHandshake(_ session: TLSClientSession) {
-        switch session.handshake() {
+    private var client: TLSClientSession? { session as? TLSClientSession }
+
+    override func advanceHandshake() {
+        guard let client else { return }
+        switch client.handshake() {
         case .underWay: break
         case .done:
-            tlsVersion = session.version
+            tlsVersion = client.version
             handshakeTimer.cancel()
+            dial = nil
             open()
         case .failed(let failure): failHandshake(failure)
         }
-    }
-
-    private func open() {
-        stage = .open
-        dial = nil
-        updateReading()
-        reactor.touch(self)
-        handler?.tcpConnected()
     }
 
     package func timerFired(now: UInt64) {
@@ -138,71 +100,24 @@ package final class TargetConnection: Flushable, TimerTarget {
         if wantsFinish { plain.finish() }
     }
 
+    override func peerFinishedHandshake() { failHandshake(.closed(hasSpokenTLS: firstRecord.hasBegun)) }
+
+    override func willClose() {
+        handshakeTimer.cancel()
+        dial = nil
+    }
+
     // MARK: For the handler
 
-    /// Bytes that the kernel hasn't taken yet, encrypted or not.
-    package var queuedBytes: Int { plaintext.count + (transport?.queuedBytes ?? 0) }
-
-    package func send(_ bytes: UnsafeRawBufferPointer) {
-        guard tls != nil else {
-            transport?.send(bytes)
-            return
-        }
-        reactor.preconditionOnThread()
-        guard stage != .closed, !wantsFinish else { return }
-        plaintext.append(bytes, from: reactor.buffers)
-        touchIfOpen()
-    }
-
-    package func setReading(paused: Bool) {
-        reactor.preconditionOnThread()
-        isPaused = paused
-        updateReading()
-        if !paused, mayHaveUnread { touchIfOpen() }
-    }
-
-    private func updateReading() {
-        transport?.setReading(paused: stage != .securing && (isPaused || mayHaveUnread))
+    package override func send(_ bytes: UnsafeRawBufferPointer) {
+        if tls == nil { transport?.send(bytes) } else { super.send(bytes) }
     }
 
     /// Writes the queue, then sends close_notify (with TLS) and FIN. Reading continues.
-    package func finish() {
-        guard tls != nil else {
-            wantsFinish = true
-            transport?.finish()
-            return
-        }
-        reactor.preconditionOnThread()
-        guard stage != .closed, !wantsFinish else { return }
+    package override func finish() {
+        guard tls == nil else { return super.finish() }
         wantsFinish = true
-        touchIfOpen()
-    }
-
-    /// Closes now; queued bytes are lost.
-    package func drop() {
-        reactor.preconditionOnThread()
-        close(error: nil)
-    }
-
-    /// After a TLS failure: OpenSSL's alert to the target is still sent, if the socket takes it now.
-    private func closeWithAlert(error: TCPError) {
-        isDeaf = true
-        transport?.flush()
-        close(error: error)
-    }
-
-    private func close(error: TCPError?) {
-        guard stage != .closed else { return }
-        stage = .closed
-        handshakeTimer.cancel()
-        dial = nil
-        plaintext.release(to: reactor.buffers)
-        session = nil
-        let handler = handler
-        self.handler = nil
-        transport?.drop()
-        transport = nil
-        handler?.tcpClosed(error: error)
+        transport?.finish()
     }
 
     // MARK: To another reactor
@@ -214,7 +129,7 @@ package final class TargetConnection: Flushable, TimerTarget {
         reactor.preconditionOnThread()
         guard stage == .open, !wantsFinish, let socket = transport?.leave() else { return nil }
         let moving = MovingTarget(
-            host: host, socket: socket, session: session?.leave(),
+            host: host, socket: socket, session: client?.leave(),
             plaintext: Array(plaintext.front(limit: plaintext.count)), firstRecord: firstRecord, tlsVersion: tlsVersion,
             fallback: fallback)
         handler = nil
@@ -244,125 +159,39 @@ package final class TargetConnection: Flushable, TimerTarget {
         moving.plaintext.withUnsafeBytes { plaintext.append($0, from: reactor.buffers) }
         do throws(TargetTLSFailure) {
             session = try TLSClientSession(adopting: moved, sink: self, buffers: reactor.buffers)
-            mayHaveUnread = true
-            updateReading()
-            touchIfOpen()
+            mayHaveInput()
         } catch {
             close(error: .notSecured(error))
         }
     }
 
-    // MARK: Once a turn
+    // MARK: From the transport
 
-    private func touchIfOpen() {
-        if stage == .open, session != nil { reactor.touch(self) }
-    }
-
-    func flush() {
-        guard stage == .open, let session else { return }
-        if mayHaveUnread { deliver(from: session) }
-        guard stage == .open else { return }
-        encrypt(with: session)
-    }
-
-    private func encrypt(with session: TLSClientSession) {
-        while !plaintext.isEmpty {
-            let (count, outcome) = session.write(UnsafeRawBufferPointer(plaintext.front(limit: plaintext.count)))
-            plaintext.removeFirst(count, to: reactor.buffers)
-            switch outcome {
-            case .full: break
-            case .needsInput: return  // Tried again after the next record.
-            case .finished: return closeWithAlert(error: .broken("TLS: the session has ended"))
-            case .failed(let text): return closeWithAlert(error: .broken("TLS: \(text)"))
-            }
-        }
-        if wantsFinish, !hasFinished {
-            hasFinished = true
-            session.finish()
-            transport?.finish()
-        }
-    }
-
-    /// Decrypts the input and delivers it block by block until it is used up or the handler pauses.
-    private func deliver(from session: TLSClientSession) {
-        let block = reactor.buffers.take(Reactor.readBufferBytes)
-        defer { reactor.buffers.give(block) }
-        mayHaveUnread = true
-        let before = session.recordCount
-        while stage == .open, !isPaused, mayHaveUnread {
-            let (count, outcome) = session.read(into: block)
-            if count > 0 { handler?.tcpReceived(UnsafeRawBufferPointer(rebasing: block[..<count])) }
-            if stage == .open, outcome != .full { settle(outcome) }
-        }
-        guard stage == .open else { return }
-        handler?.tcpDecrypted(records: session.recordCount - before)
-        updateReading()
-    }
-
-    /// Nothing more can be decrypted for now. While the handler pauses, the end of the stream isn't reported; it is found again afterwards.
-    private func settle(_ outcome: TLSClientSession.Outcome) {
-        if case .failed(let text) = outcome { return closeWithAlert(error: .broken("TLS: \(text)")) }
-        let isEnd = outcome == .finished || transportHasFinished
-        guard isEnd else { return mayHaveUnread = false }
-        guard !isPaused else { return }
-        mayHaveUnread = false
-        peerHasFinished = true
-        endedWithoutCloseNotify = outcome != .finished
-        handler?.tcpPeerFinished()
-    }
-}
-
-// MARK: From the transport
-
-extension TargetConnection: TCPHandler {
-    package func tcpConnected() {
+    package override func tcpConnected() {
         guard stage == .dialling else { return }
-        if let tls { beginTLS(tls) } else { open() }
+        guard let tls else {
+            dial = nil
+            return open()
+        }
+        beginTLS(tls)
     }
 
-    package func tcpReceived(_ bytes: UnsafeRawBufferPointer) {
+    package override func tcpReceived(_ bytes: UnsafeRawBufferPointer) {
         guard tls != nil else {
             handler?.tcpReceived(bytes)
             return
         }
-        guard let session, !peerHasFinished else { return }  // Nothing after close_notify counts (RFC 8446 §6.1).
+        guard session != nil, !peerHasFinished else { return }
         guard firstRecord.accepts(bytes) else { return failHandshake(.notTLS) }
-        session.take(bytes) {
-            if stage == .securing { advanceHandshake(session) }
-            if stage == .open { deliver(from: session) }
-        }
-        if !plaintext.isEmpty { touchIfOpen() }
+        super.tcpReceived(bytes)
     }
 
-    package func tcpPeerFinished() {
-        guard tls != nil else {
-            handler?.tcpPeerFinished()
-            return
-        }
-        transportHasFinished = true
-        switch stage {
-        case .securing: failHandshake(.closed(hasSpokenTLS: firstRecord.hasBegun))
-        case .open: if let session, !peerHasFinished { deliver(from: session) }
-        case .dialling, .closed: break
-        }
+    package override func tcpPeerFinished() {
+        if tls == nil { handler?.tcpPeerFinished() } else { super.tcpPeerFinished() }
     }
 
-    package func tcpWrote() {
-        if stage == .open { handler?.tcpWrote() }
-    }
-
-    package func tcpClosed(error: TCPError?) {
-        guard !isDeaf else { return }
-        if stage == .securing, error != nil {
-            failHandshake(.closed(hasSpokenTLS: firstRecord.hasBegun))
-        } else {
-            close(error: error)
-        }
-    }
-}
-
-extension TargetConnection: TLSRecordSink {
-    func tlsWrites(_ records: UnsafeRawBufferPointer) {
-        transport?.send(records)
+    package override func tcpClosed(error: TCPError?) {
+        guard !isDeaf, stage == .securing, error != nil else { return super.tcpClosed(error: error) }
+        failHandshake(.closed(hasSpokenTLS: firstRecord.hasBegun))
     }
 }

@@ -1,3 +1,4 @@
+import StrictJSON
 import WireText
 
 /// The dialect of a connection that names no subprotocol (`DEFAULT_DIALECT`).

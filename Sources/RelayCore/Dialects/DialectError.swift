@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// Why a client's message or request was refused, in the words sent to the client.
 struct DialectError: Error, Hashable, Sendable {
     /// The codes of the typed protocol; other dialects that have error messages use them too.
@@ -43,7 +45,7 @@ struct DialectError: Error, Hashable, Sendable {
         DialectError(.invalidRequest, "Unknown message: \(name)")
     }
 
-    init(_ error: JSONError) {
+    init(_ error: JSONDefect) {
         self = error == .tooDeep ? .tooDeep : .malformedJSON
     }
 

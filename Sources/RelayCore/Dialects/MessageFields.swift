@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// The fields of a client's message, each checked when it is read: the first invalid field that is read is reported.
 ///
 /// The error texts are those of the typed protocol. An optional field may also be `null`.

@@ -1,3 +1,4 @@
+import StrictJSON
 import WireText
 
 /// The most frequent messages of typed-protocol clients, `input` and `syncAck`, read without building anything.
@@ -26,7 +27,7 @@ struct PlainTypedMessage {
 
     init?(_ message: ArraySlice<UInt8>) {
         self.message = message
-        var tokenizer = JSONTokenizer(message)
+        var tokenizer = JSONTokenizer(message, within: .message)
         do {
             guard try tokenizer.next() == .beginObject else { return nil }
             while let token = try tokenizer.next(), token != .endObject {

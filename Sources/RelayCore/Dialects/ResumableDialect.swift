@@ -1,3 +1,4 @@
+import StrictJSON
 import Telnet
 
 /// A dialect that numbers the messages from the target, so that they can be sent again on another connection.

@@ -1,3 +1,4 @@
+import StrictJSON
 import WireText
 
 /// A client's message in the typed protocol. Its fields are checked in the protocol's order; the first invalid one is reported.

@@ -1,3 +1,4 @@
+import StrictJSON
 import Telnet
 
 /// Input from the client.

@@ -1,5 +1,10 @@
 import Crypto
-import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The parts of an `AuthenticatorAssertionResponse` that are verified.
 public struct AuthenticationResponse: Sendable {

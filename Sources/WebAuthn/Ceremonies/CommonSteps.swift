@@ -1,4 +1,8 @@
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 // What both ceremonies verify in the same words. The numbers are those of Web Authentication Level 3, section 7.1 for registrations and
 // section 7.2 for authentications.

@@ -1,6 +1,11 @@
 import Crypto
-public import FoundationEssentials
 import X509
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// The parts of an `AuthenticatorAttestationResponse` that are verified.
 public struct RegistrationResponse: Sendable {

@@ -1,8 +1,13 @@
 import Crypto
 import CryptoExtras
-import FoundationEssentials
 import StrictDER
 import X509
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// A public key that verifies signatures of one algorithm. Points are on their curves, and moduli within their limits: there is no other
 /// value of this type.

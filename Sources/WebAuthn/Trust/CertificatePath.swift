@@ -1,9 +1,14 @@
 import Crypto
 import CryptoExtras
-import FoundationEssentials
 import StrictDER
 import X509
 @_spi(FixedExpiryValidationTime) import X509
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The certificates of an attestation statement, in their order: the attestation certificate, and those that lead to a trust anchor.
 struct CertificatePath: Sendable {

@@ -1,6 +1,7 @@
 import AppAttest
 import DeviceSimulation
 import KeyStore
+import KeyStoreTestKit
 import Testing
 
 @testable import Admission

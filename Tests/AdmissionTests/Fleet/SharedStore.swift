@@ -1,4 +1,5 @@
 import KeyStore
+import KeyStoreTestKit
 import Synchronization
 
 @testable import Admission

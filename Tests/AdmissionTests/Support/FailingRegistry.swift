@@ -1,4 +1,5 @@
 import KeyStore
+import KeyStoreTestKit
 import Synchronization
 
 /// A store that fails on demand, and records the calls. Otherwise it forwards to the store that it wraps.

@@ -1,6 +1,7 @@
 import DPoP
 import Foundation
 import KeyStore
+import KeyStoreTestKit
 import Testing
 
 @testable import Admission

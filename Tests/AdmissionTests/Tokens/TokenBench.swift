@@ -4,6 +4,7 @@ import DPoP
 import DeviceSimulation
 import Foundation
 import KeyStore
+import KeyStoreTestKit
 import Testing
 import WireText
 

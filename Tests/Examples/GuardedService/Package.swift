@@ -3,7 +3,7 @@ import PackageDescription
 
 let package = Package(
     name: "GuardedService",
-    platforms: [.macOS(.v15)],
+    platforms: [.macOS(.v13)],
     dependencies: [
         // From elsewhere: .package(url: "https://…/portcullis", from: "0.1.0"), with the URL that you cloned.
         .package(name: "portcullis", path: "../../.."),

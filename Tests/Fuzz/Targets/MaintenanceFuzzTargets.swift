@@ -1,4 +1,5 @@
 @testable import GatewayServer
+@testable import OperatorTools
 @testable import Settings
 
 /// What the operator's tools read: the kernel's tables, and audit logs.

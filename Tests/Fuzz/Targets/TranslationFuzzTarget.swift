@@ -1,5 +1,6 @@
 import Compression
 import FoundationEssentials
+import StrictJSON
 import Telnet
 
 @testable import RelayCore
@@ -195,7 +196,7 @@ struct FrameCheck {
         do {
             guard case .object(let object) = try JSONReader.read(bytes) else { return nil }
             return object
-        } catch JSONError.tooDeep {
+        } catch JSONDefect.tooDeep {
             return nil
         }
     }

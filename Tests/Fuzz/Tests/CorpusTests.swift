@@ -1,6 +1,8 @@
 import AppAttest
 import DPoP
 import Foundation
+import RelayCore
+import StrictJSON
 import Testing
 import WebAuthn
 
@@ -77,6 +79,23 @@ struct CorpusTests {
                 clientDataJSON: clientData, authenticatorData: data, signature: PasskeySample.signature),
             challenge: PasskeySample.challenge, credential: PasskeySample.record)
         #expect(authentication.record.signCount == 1)
+    }
+
+    /// All of it is JSON to the one reader, or isn't.
+    @Test func `keeps the promises of JSON, whichever reader it is for`() throws {
+        guard case .immediate(let check) = jsonFuzzTarget.check else {
+            throw FuzzViolation(description: "it answers at once")
+        }
+        var texts = 0
+        for name in try Self.names(in: Self.folder) {
+            let folder = Self.folder.appendingPathComponent(name)
+            for file in try Self.names(in: folder) {
+                let bytes = [UInt8](try Data(contentsOf: folder.appendingPathComponent(file)))
+                #expect(throws: Never.self, "\(name)/\(file)") { try check(bytes) }
+                texts += JSONReader.isValid(bytes[...]) ? 1 : 0
+            }
+        }
+        #expect(texts > 25)
     }
 
     @Test func `detects a broken reader`() {

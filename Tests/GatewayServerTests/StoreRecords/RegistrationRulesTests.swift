@@ -1,7 +1,7 @@
 import KeyStore
 import Testing
 
-@testable import GatewayServer
+@testable import OperatorTools
 
 /// The limits of what a record can be; the forgeries of each kind are in `StoreForgery`.
 @Suite("A device key of a store")

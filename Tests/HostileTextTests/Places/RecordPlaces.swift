@@ -2,6 +2,7 @@ import Admission
 import CoreMetrics
 import Glibc
 import KeyStore
+import KeyStoreTestKit
 import Logging
 import Observability
 import PrometheusText
@@ -9,6 +10,7 @@ import WireText
 
 @testable import AuditTrail
 @testable import GatewayServer
+@testable import OperatorTools
 @testable import StateCoding
 
 /// What is written about clients, what is read again of it, and the records of stores and of other processes.

@@ -3,6 +3,7 @@ import Observability
 import Telnet
 
 @testable import GatewayServer
+@testable import OperatorTools
 @testable import Settings
 
 /// Operators' settings, tables of the kernel, and the tools' messages over the control socket.

@@ -1,4 +1,5 @@
 import KeyStore
+import KeyStoreTestKit
 import Testing
 
 /// The contract of every store that several gateways share.

@@ -1,6 +1,7 @@
 import KeyStore
 import KeyStorePostgreSQL
 import KeyStoreSQLite
+import KeyStoreTestKit
 import Testing
 
 /// A store of next tickets: that of a gateway alone, or that of a fleet, through two gateways.

@@ -1,4 +1,5 @@
 import RelayCore
+import StrictJSON
 import Testing
 
 /// Every wrong field of every message, and the order in which several wrong ones are named.

@@ -1,5 +1,6 @@
 import Foundation
 import RelayCore
+import StrictJSON
 import Testing
 
 /// Our reader and Foundation's on the same texts. Where they are known to differ, the difference is named here.

@@ -1,4 +1,5 @@
 import RelayCore
+import StrictJSON
 import Testing
 
 @Suite("The JSON reader")
@@ -41,8 +42,8 @@ struct JSONReaderTests {
             (#""\u12""#, .malformedString(at: 0)),
             (#""\ud800""#, .malformedString(at: 0)), (#""\ud800\u0041""#, .malformedString(at: 0)),
             (#""\udc00\ud800""#, .malformedString(at: 0)), (#""\"#, .malformedString(at: 0)),
-        ] as [(String, JSONError)])
-    func `refuses everything else with its position`(text: String, error: JSONError) {
+        ] as [(String, JSONDefect)])
+    func `refuses everything else with its position`(text: String, error: JSONDefect) {
         #expect(throws: error) { try JSONReader.read(bytes(text)) }
         #expect(!JSONReader.isValid(bytes(text)))
     }
@@ -50,7 +51,7 @@ struct JSONReaderTests {
     @Test(arguments: [[0xFF], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80]] as [[UInt8]])
     func `refuses bytes that aren't UTF-8`(content: [UInt8]) {
         let text = [UInt8(ascii: "\"")] + content + [UInt8(ascii: "\"")]
-        #expect(throws: JSONError.malformedString(at: 0)) { try JSONReader.read(text[...]) }
+        #expect(throws: JSONDefect.malformedString(at: 0)) { try JSONReader.read(text[...]) }
     }
 
     @Test func `reads to its depth limit and not deeper, with arrays and with objects`() throws {
@@ -61,8 +62,8 @@ struct JSONReaderTests {
             }
             #expect(JSONReader.isValid(nested(depth, "1")))
             _ = try JSONReader.read(nested(depth, "1"))
-            #expect(throws: JSONError.tooDeep) { try JSONReader.read(nested(depth, "[]")) }
-            #expect(throws: JSONError.tooDeep) { try JSONReader.read(nested(20_000, "1")) }
+            #expect(throws: JSONDefect.tooDeep) { try JSONReader.read(nested(depth, "[]")) }
+            #expect(throws: JSONDefect.tooDeep) { try JSONReader.read(nested(20_000, "1")) }
         }
         // Closed containers don't count.
         #expect(JSONReader.isValid(bytes("[" + String(repeating: "[],", count: 1_000) + "{}]")))
@@ -87,13 +88,13 @@ struct JSONReaderTests {
     @Test func `reads a slice that doesn't begin at zero, and counts from its beginning`() throws {
         let text = Array("xx[1,2]yy".utf8)
         #expect(try JSONReader.read(text[2..<7]) == array(1, 2))
-        #expect(throws: JSONError.unexpectedByte(at: 5)) { try JSONReader.read(text[2...]) }
+        #expect(throws: JSONDefect.unexpectedByte(at: 5)) { try JSONReader.read(text[2...]) }
     }
 
     @Test func `refuses every proper prefix of a text`() {
         let text = Array(#"{"a":[1,-2.5e3,"\u00e4ö",true,null],"b":{}}"#.utf8)
         for end in text.indices {
-            #expect(throws: JSONError.self) { try JSONReader.read(text[..<end]) }
+            #expect(throws: JSONDefect.self) { try JSONReader.read(text[..<end]) }
         }
         #expect(JSONReader.isValid(text[...]))
     }

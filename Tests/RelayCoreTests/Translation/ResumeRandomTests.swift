@@ -1,5 +1,6 @@
 import RelayCore
 import StateCoding
+import StrictJSON
 import Telnet
 import Testing
 

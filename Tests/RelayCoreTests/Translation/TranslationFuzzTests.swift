@@ -1,4 +1,5 @@
 import RelayCore
+import StrictJSON
 import Telnet
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import RelayCore
+import StrictJSON
 import WireText
 
 /// A message from a client of the typed dialect.

@@ -1,0 +1,80 @@
+package import KeyStore
+import Synchronization
+
+/// The reference implementation of a store, used in tests. The server never uses it, because all keys would be lost with a restart.
+///
+/// Nothing here waits, so the same methods implement both parts of the store.
+package final class MemoryKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
+    private let records = Mutex<[KeyID: DeviceKey]>([:])
+
+    package init() {}
+
+    package func enrol(_ key: DeviceKey) -> Enrolment {
+        records.withLock { records in
+            guard let known = records[key.id] else {
+                records[key.id] = key
+                return .enrolled
+            }
+            guard !known.isRevoked else { return .revoked }
+            records[key.id] = known.reenrolled(as: key)
+            return .alreadyEnrolled
+        }
+    }
+
+    package func key(_ id: KeyID) -> DeviceKey? {
+        records.withLock { $0[id] }
+    }
+
+    package func standing(of id: KeyID) -> KeyStanding? {
+        records.withLock { $0[id]?.standing }
+    }
+
+    package func advanceCounter(of id: KeyID, to counter: UInt32, at time: Int64) -> CounterAdvance {
+        records.withLock { records in
+            guard var known = records[id] else { return .unknownKey }
+            guard !known.isRevoked else { return .revoked }
+            guard counter > known.counter else { return .notHigher(stored: known.counter) }
+            known.counter = counter
+            known.lastUsedAt = time
+            records[id] = known
+            return .advanced
+        }
+    }
+
+    package func keys(after: KeyID?, limit: Int) -> [DeviceKey] {
+        records.withLock { records in
+            let identifiers = records.keys.filter { id in after.map { $0 < id } ?? true }.sorted()
+            return identifiers.prefix(max(0, limit)).compactMap { records[$0] }
+        }
+    }
+
+    package func revoke(_ id: KeyID, reason: String, at time: Int64) -> Bool {
+        records.withLock { records in
+            guard var known = records[id] else { return false }
+            guard !known.isRevoked else { return true }
+            known.revokedAt = time
+            known.revocationReason = reason
+            records[id] = known
+            return true
+        }
+    }
+
+    package func restore(_ id: KeyID) -> Bool {
+        records.withLock { records in
+            guard var known = records[id] else { return false }
+            known.revokedAt = nil
+            known.revocationReason = nil
+            records[id] = known
+            return true
+        }
+    }
+
+    package func forget(_ id: KeyID) -> Forgetting {
+        records.withLock { records in
+            guard let known = records[id] else { return .unknown }
+            guard !known.isRevoked else { return .refusedRevoked }
+            records[id] = nil
+            return .forgotten
+        }
+    }
+}
