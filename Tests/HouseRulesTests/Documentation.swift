@@ -7,7 +7,8 @@ enum Documentation {
         func names(_ folder: String, deep: Bool) -> [String] {
             let path = folder.isEmpty ? Repository.root.path : Repository.root.appendingPathComponent(folder).path
             let files = FileManager.default
-            let found = deep ? try? files.subpathsOfDirectory(atPath: path) : try? files.contentsOfDirectory(atPath: path)
+            let found =
+                deep ? try? files.subpathsOfDirectory(atPath: path) : try? files.contentsOfDirectory(atPath: path)
             return (found ?? []).filter { $0.hasSuffix(".md") && !$0.contains(".build") }
                 .map { folder.isEmpty ? $0 : "\(folder)/\($0)" }
         }
