@@ -110,16 +110,17 @@ struct DocumentationTests {
 
     @Test func `every setting that the documentation names is in CONFIGURATION.md`() throws {
         let known = Set(Documentation.rows(of: try Repository.text("docs/CONFIGURATION.md")).map { $0[0] })
-        // What other programs, kernels and libraries call so.
+        // What Evennia, other programs, kernels and libraries call so.
         let foreign: Set = [
-            "CAP_NET_BIND_SERVICE", "RENEWED_LINEAGE", "SO_REUSEPORT", "SSL_CTX", "WSI_DESTROY",
+            "CAP_NET_BIND_SERVICE", "NEW_ENVIRON", "RENEWED_LINEAGE", "SEND_ADDRESS", "SO_REUSEPORT", "SSL_CTX",
+            "TELNET_INTERFACES", "TELNET_PROTOCOL_CLASS", "WEBSERVER_ENABLED", "WEBSOCKET_CLIENT_ENABLED", "WSI_DESTROY",
         ]
         let pages = Documentation.paths.filter { $0.hasPrefix("docs/") } + ["README.md", "CHANGELOG.md"]
         #expect(pages.count > 15)
         for path in pages {
             for match in try Repository.text(path).matches(of: /\b[A-Z]+(?:_[A-Z]+)+\b/) {
                 let name = String(match.0)
-                // Variables of the tests, of Evennia and of libwebsockets are no settings.
+                // Nor are variables of the tests, of Evennia and of libwebsockets.
                 guard !["PORTCULLIS_", "EVENNIA_", "LWS_"].contains(where: name.hasPrefix), !foreign.contains(name)
                 else { continue }
                 #expect(known.contains(name) || isPrefix(name, of: known), "\(path): \(name)")
