@@ -189,7 +189,7 @@ let package = Package(
             ],
             swiftSettings: houseSettings),
 
-        // The example of the guides of AppAttest and DPoP: also a package of its own.
+        // The example of docs/LIBRARY.md: also a package of its own.
         .target(
             name: "LibraryExample", dependencies: ["AppAttest", "DPoP", "RequestErrors", crypto],
             path: "Tests/Examples/GuardedService/Sources/GuardedService", swiftSettings: [.treatAllWarnings(as: .error)]
