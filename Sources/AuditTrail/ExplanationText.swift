@@ -86,7 +86,7 @@ extension AuditRecord {
             outcome?.hasSameBytes(as: AuditEntry.Outcome.reported.rawValue) == true
                 ? "The client was admitted as anonymous: REQUIRE_APP_AUTH is report. It would have been refused." : nil,
             event.hasSameBytes(as: AuditEntry.Event.session.rawValue)
-                ? "docs/CONFIGURATION.md (\"Why a session has ended\") has the meaning of the reason." : nil,
+                ? "docs/TROUBLESHOOTING.md (\"Why a session has ended\") has the meaning of the reason." : nil,
             self["check"] == nil && failedCheck != nil
                 ? "The line is of an earlier version, which didn't name the check: it follows from the code and the detail."
                 : nil,

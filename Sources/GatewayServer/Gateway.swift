@@ -11,7 +11,7 @@ import Synchronization
 
 /// The composition root: makes a serving engine from a configuration.
 package final class Gateway: Sendable {
-    package static let version = "0.1.0"
+    package static let version = "0.2.0"
 
     /// The gateway's URL.
     let address: String

@@ -5,7 +5,7 @@ package import KeyStore
 package struct SQLiteStoreCheck: Sendable {
     /// Faults that `integrity_check` lists.
     private static let maximumFaults = 10
-    private static let restore = "Stop the gateway, keep a copy of the file, and restore a backup (docs/OPERATIONS.md)."
+    private static let restore = "Stop the gateway, keep a copy of the file, and restore a backup (docs/RUNNING.md)."
 
     package let findings: [StoreFinding]
 

@@ -232,7 +232,7 @@ extension EdgeTests {
             expectSuccess(warned)
             #expect(warned.errorText.contains("TARGET_HOST: leads to port \(open.port) of this machine"), "\(warned)")
             let gateway = try await GatewayProcess.start(settings)
-            try await gateway.logLine("docs/OPERATIONS.md#close-the-muds-own-port")
+            try await gateway.logLine("docs/RUNNING.md#close-the-muds-own-port")
         }
     }
 }

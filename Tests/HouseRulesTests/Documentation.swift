@@ -4,13 +4,16 @@ import Foundation
 enum Documentation {
     /// All of them, but for what a build has fetched.
     static let paths: [String] = {
-        let folders = ["", "docs", "certs", "config", "scripts", "Sources", "Tests"]
-        let found = folders.flatMap { folder in
-            let url = folder.isEmpty ? Repository.root : Repository.root.appendingPathComponent(folder)
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
-            return names.filter { $0.hasSuffix(".md") }.map { folder.isEmpty ? $0 : "\(folder)/\($0)" }
+        func names(_ folder: String, deep: Bool) -> [String] {
+            let path = folder.isEmpty ? Repository.root.path : Repository.root.appendingPathComponent(folder).path
+            let files = FileManager.default
+            let found =
+                deep ? try? files.subpathsOfDirectory(atPath: path) : try? files.contentsOfDirectory(atPath: path)
+            return (found ?? []).filter { $0.hasSuffix(".md") && !$0.contains(".build") }
+                .map { folder.isEmpty ? $0 : "\(folder)/\($0)" }
         }
-        return found.sorted()
+        let flat = ["", "docs", "certs", "config", "scripts"].flatMap { names($0, deep: false) }
+        return (flat + ["Sources", "Tests"].flatMap { names($0, deep: true) }).sorted()
     }()
 
     /// The cells of all table rows, without the marks around code.

@@ -1,4 +1,4 @@
-/// The allowed imports of each target, as docs/ARCHITECTURE.md lists them. SwiftPM doesn't stop a target from importing what its dependencies
+/// The allowed imports of each target, and which targets are pure. SwiftPM doesn't stop a target from importing what its dependencies
 /// depend on; this table does. To let a target import more, add it here and write the reason beside it.
 struct ImportRow {
     let target: String

@@ -2,7 +2,7 @@ import EdgeTestKit
 import Foundation
 import Testing
 
-/// The example of docs/LIBRARY.md, compiled as another package would: with the libraries' public declarations alone.
+/// The example of the libraries' guides, compiled as another package would: with the libraries' public declarations alone.
 @Suite("The libraries' example")
 struct LibraryExampleTests {
     private static let folder = "Tests/Examples/GuardedService/Sources/GuardedService"
@@ -17,7 +17,10 @@ struct LibraryExampleTests {
     }
 
     @Test func `is in the documentation, whole and unchanged`() throws {
-        let blocks = try Documentation.codeBlocks("swift", in: Repository.text("docs/LIBRARY.md"))
+        let pages = [
+            "docs/LIBRARY.md", "Sources/AppAttest/AppAttest.docc/AppAttest.md", "Sources/DPoP/DPoP.docc/DPoP.md",
+        ]
+        let blocks = try pages.flatMap { Documentation.codeBlocks("swift", in: try Repository.text($0)) }
         #expect(try files.count >= 3)
         for file in try files {
             let text = try Repository.text("\(Self.folder)/\(file)").trimmingCharacters(in: .whitespacesAndNewlines)

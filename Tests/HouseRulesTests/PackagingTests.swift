@@ -120,7 +120,8 @@ struct PackagingTests {
     /// The package installs these into the folder from which the guide copies them.
     @Test func `has the examples that the guide copies`() throws {
         let packaged = try copied(from: "config", to: "examples")
-        let guide = try Repository.text("docs/OPERATIONS.md") + Repository.text("config/debian/settings")
+        let guide = try ["docs/GETTING-STARTED.md", "docs/RUNNING.md", "docs/FLEET.md", "config/debian/settings"]
+            .map(Repository.text).joined(separator: "\n")
         let path = /\/usr\/share\/doc\/portcullis\/examples\/([A-Za-z.-]+[a-z])/
         let named = guide.matches(of: path).map { String($0.1) }
         #expect(named.count >= 4)

@@ -23,7 +23,7 @@ struct EndReasonTests {
     @Test func `the documentation explains every reason`() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        let manual = try String(contentsOf: root.appendingPathComponent("docs/CONFIGURATION.md"), encoding: .utf8)
+        let manual = try String(contentsOf: root.appendingPathComponent("docs/TROUBLESHOOTING.md"), encoding: .utf8)
         for reason in EndReason.allCases {
             #expect(manual.contains("\n| \(reason.rawValue) |"), "\(reason.rawValue)")
         }

@@ -98,7 +98,7 @@ import WireText
         for open in ["0.0.0.0", "::", "192.0.2.7", "10.1.1.1", "fe80::1"] {
             let found = try warnings(target, [socket("127.0.0.1", 4000), socket(open, 4000)])
             #expect(found.count == 1 && found[0].contains(" \(open) "), "\(found)")
-            #expect(found[0].hasPrefix("TN_HOST: ") && found[0].contains("docs/OPERATIONS.md#close-the-muds-own-port"))
+            #expect(found[0].hasPrefix("TN_HOST: ") && found[0].contains("docs/RUNNING.md#close-the-muds-own-port"))
         }
         #expect(try warnings(target, []) == [])
         #expect(try warnings(target, [socket("127.0.0.1", 4000), socket("::1", 4000)]) == [])
@@ -137,7 +137,7 @@ import WireText
         #expect(
             try warnings("localhost:4000", open) == [
                 "TN_HOST: leads to port 4000 of this machine, which listens on 10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4 too: unless a"
-                    + " firewall closes it, clients can bypass the gate. See docs/OPERATIONS.md#close-the-muds-own-port."
+                    + " firewall closes it, clients can bypass the gate. See docs/RUNNING.md#close-the-muds-own-port."
             ])
     }
 

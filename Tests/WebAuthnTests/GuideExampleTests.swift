@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import WebAuthn
 
-// docs/LIBRARY.md contains this type unchanged; a test of the documentation compares the two.
+// Sources/WebAuthn/WebAuthn.docc/WebAuthn.md contains this type unchanged; a test of the documentation compares the two.
 
 struct PasskeySignIn {
     let registrations: RegistrationVerifier

@@ -12,7 +12,7 @@ struct TargetExposure: Sendable {
     }
 
     /// The page that says what to do.
-    static let manual = "docs/OPERATIONS.md#close-the-muds-own-port"
+    static let manual = "docs/RUNNING.md#close-the-muds-own-port"
     /// Listeners that a warning names.
     private static let maximumNamed = 4
 

@@ -5,7 +5,7 @@ let package = Package(
     name: "GuardedService",
     platforms: [.macOS(.v13)],
     dependencies: [
-        // From elsewhere: .package(url: "https://…/portcullis", from: "0.1.0"), with the URL that you cloned.
+        // From elsewhere: .package(url: "https://…/portcullis", from: "0.2.0"), with the URL that you cloned.
         .package(name: "portcullis", path: "../../.."),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],

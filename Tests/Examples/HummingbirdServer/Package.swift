@@ -5,7 +5,7 @@ let package = Package(
     name: "HummingbirdServer",
     platforms: [.macOS(.v15)],
     dependencies: [
-        // From elsewhere: .package(url: "https://…/portcullis", from: "0.1.0"), with the URL that you cloned.
+        // From elsewhere: .package(url: "https://…/portcullis", from: "0.2.0"), with the URL that you cloned.
         .package(name: "portcullis", path: "../../.."),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
