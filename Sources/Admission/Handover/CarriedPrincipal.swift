@@ -35,6 +35,8 @@ package struct PrincipalCarrier: Sendable {
 
     init(_ methods: [GateMethod]) { self.methods = methods }
 
+    init(_ methods: [any AdmissionMethod]) { self.init(methods.map(GateMethod.init)) }
+
     /// - Returns: `nil` where no method could read the proof again.
     package func carry(_ principal: Principal) -> CarriedPrincipal? {
         var proof: [UInt8]?
