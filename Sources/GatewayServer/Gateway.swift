@@ -42,17 +42,8 @@ package final class Gateway: Sendable {
     /// Nil for a gateway that is alone.
     let member: FleetMember?
     /// Changed only by reloads.
-    let inEffect: Mutex<InEffect>
+    let current: CurrentSnapshot
     private let standardTarget: TargetEndpoint
-
-    /// The settings in effect that are needed later.
-    struct InEffect {
-        var settings: SettingsInEffect
-        var pinned: StartupPinned
-        var live: LiveConfiguration
-        /// Nil without access tokens.
-        var issuing: TokenSettings?
-    }
 
     /// Opens the store, starts the reactors and listens. When it returns, clients are served.
     ///
@@ -75,10 +66,9 @@ package final class Gateway: Sendable {
         self.source = source
         manager = ServiceManager(environment: source.environment, logger: logger)
         self.state = state
-        inEffect = Mutex(
-            InEffect(
-                settings: SettingsInEffect(loaded), pinned: pinned, live: live,
-                issuing: parts.relay.tokens?.settings))
+        let current = CurrentSnapshot(
+            GatewaySnapshot(settings: SettingsInEffect(loaded), pinned: pinned, live: live, parts: parts))
+        self.current = current
         standardTarget = configuration.standardTarget
         pool = try gatewayErrors { () throws(ReactorError) in
             try ReactorPool(
@@ -90,7 +80,7 @@ package final class Gateway: Sendable {
         let (server, pool) = (server, pool)
         let inspector = GatewayInspector(
             state: state, pulse: ReactorPulse(pool.reactors),
-            storeProbe: state.store.map { StoreProbe($0, logger: logger) }, certificates: CurrentCertificates(parts),
+            storeProbe: state.store.map { StoreProbe($0, logger: logger) }, current: current,
             pending: { server.registrationCount })
         self.inspector = inspector
         revocations = try state.store.map { store throws(GatewayError) in

@@ -3,7 +3,6 @@ import FoundationEssentials
 import Logging
 import Observability
 import Settings
-import Synchronization
 
 extension Gateway {
     /// Adds a signing key if one is due. It waits for the disk.
@@ -12,7 +11,7 @@ extension Gateway {
     func rotateIfDue() -> SigningKeyError? {
         guard let tokens = state.tokens else { return nil }
         do throws(SigningKeyError) {
-            try tokens.rotateIfDue(inEffect.withLock { $0.live.tokens }, at: .now)
+            try tokens.rotateIfDue(current.now.live.tokens, at: .now)
             return nil
         } catch { return error }
     }

@@ -66,7 +66,7 @@ struct Shutdown {
     }
 
     func perform() async {
-        let process = gateway.inEffect.withLock { $0.live.process }
+        let process = gateway.current.now.live.process
         let (grace, limit) = (process.shutdownGraceMilliseconds, process.shutdownDeadlineMilliseconds)
         let start = ContinuousClock.now
         let deadline = start + .milliseconds(limit)

@@ -2,7 +2,6 @@ import Foundation
 import Logging
 import Settings
 import SettingsTestKit
-import Synchronization
 import Testing
 
 @testable import GatewayServer
@@ -33,13 +32,13 @@ struct ReloadTests {
         return await gateway.reload()
     }
 
-    private func value(_ name: String) -> String? { gateway.inEffect.withLock { $0.settings[name]?.text } }
+    private func value(_ name: String) -> String? { gateway.current.now.settings[name]?.text }
 
     @Test func `all good settings are in effect at once`() async throws {
         let outcome = try await reload(["MAX_BODY_BYTES": "20000", "SHUTDOWN_GRACE_MS": "5"])
         guard case .applied(let difference) = outcome else { return #expect(Bool(false), "\(outcome)") }
         #expect(difference.applied.map(\.setting) == ["MAX_BODY_BYTES", "SHUTDOWN_GRACE_MS"])
-        #expect(gateway.inEffect.withLock { $0.live.process.shutdownGraceMilliseconds } == 5)
+        #expect(gateway.current.now.live.process.shutdownGraceMilliseconds == 5)
         #expect(value("MAX_BODY_BYTES") == "20000")
     }
 
@@ -51,7 +50,7 @@ struct ReloadTests {
         guard case .refused(let errors) = outcome else { return #expect(Bool(false), "\(outcome)") }
         #expect(errors.count == 2)
         for name in ["MAX_BODY_BYTES", "MUD_CA_PATH"] { #expect(errors.contains { $0.hasPrefix(name) }, "\(errors)") }
-        #expect(gateway.inEffect.withLock { $0.live.process.shutdownGraceMilliseconds } == 3000)
+        #expect(gateway.current.now.live.process.shutdownGraceMilliseconds == 3000)
         #expect(value("SHUTDOWN_GRACE_MS") == "3000")
     }
 
@@ -72,6 +71,6 @@ struct ReloadTests {
         ])
         guard case .applied(let difference) = outcome else { return #expect(Bool(false), "\(outcome)") }
         #expect(difference.needingRestart.map(\.setting) == ["APPATTEST_TEAM_ID", "APPATTEST_BUNDLE_ID"])
-        #expect(gateway.inEffect.withLock { $0.pinned.appAttest?.apps.count } == 1)
+        #expect(gateway.current.now.pinned.appAttest?.apps.count == 1)
     }
 }

@@ -21,7 +21,7 @@ struct Copyover {
 
     init(_ gateway: Gateway) {
         self.gateway = gateway
-        settings = gateway.inEffect.withLock { $0.live.copyover }
+        settings = gateway.current.now.live.copyover
     }
 
     private var server: RelayServer { gateway.server }

@@ -5,26 +5,25 @@ import Observability
 import PrometheusText
 import Reactors
 import Relay
-import Synchronization
 
 /// Reads the state of the gateway for metrics and probes. Any thread; nothing here waits, except for `observations`, which reads `/proc`.
 struct GatewayInspector: Sendable {
     let state: GatewayState
     let pulse: ReactorPulse
     let storeProbe: StoreProbe?
-    let certificates: CurrentCertificates
+    let current: CurrentSnapshot
     /// Registrations and requests for tokens that aren't answered.
     let pending: @Sendable () -> Int
     private let process = ProcessFigures()
 
     init(
-        state: GatewayState, pulse: ReactorPulse, storeProbe: StoreProbe?, certificates: CurrentCertificates,
+        state: GatewayState, pulse: ReactorPulse, storeProbe: StoreProbe?, current: CurrentSnapshot,
         pending: @escaping @Sendable () -> Int
     ) {
         self.state = state
         self.pulse = pulse
         self.storeProbe = storeProbe
-        self.certificates = certificates
+        self.current = current
         self.pending = pending
     }
 
@@ -34,6 +33,8 @@ struct GatewayInspector: Sendable {
             liveness: { HealthReport([reactors(within: ReactorPulse.aliveNanoseconds)]) },
             readiness: { readiness(at: Int64(Date.now.timeIntervalSince1970)) })
     }
+
+    private var certificates: CertificateFigures { current.now.certificates }
 
     // MARK: Checks
 
@@ -109,43 +110,5 @@ struct GatewayInspector: Sendable {
 
     private func one(_ name: MetricName, _ dimensions: [MetricDimension], _ value: Double) -> MetricObservation {
         MetricObservation(name.rawValue, dimensions, value)
-    }
-}
-
-/// What TLS shows and trusts now, as far as it expires; and whether a missing audit log keeps clients out. Each reload replaces it.
-final class CurrentCertificates: Sendable {
-    struct Values: Sendable {
-        /// Nil without TLS.
-        var server: CertificateValidity?
-        /// By the label's value, in seconds since 1970.
-        var expiries: [(name: String, time: Int64)] = []
-        var refusesWithoutAudit = false
-    }
-
-    private let values: Mutex<Values>
-
-    init(_ parts: GatewayParts) { values = Mutex(Self.read(parts)) }
-
-    func replace(_ parts: GatewayParts) {
-        let new = Self.read(parts)
-        values.withLock { $0 = new }
-    }
-
-    var server: CertificateValidity? { values.withLock { $0.server } }
-    var expiries: [(name: String, time: Int64)] { values.withLock { $0.expiries } }
-    var refusesWithoutAudit: Bool { values.withLock { $0.refusesWithoutAudit } }
-
-    private static func read(_ parts: GatewayParts) -> Values {
-        let (material, other) = (parts.material, parts.listening?.material)
-        let found = [
-            ("server", material?.validity?.upperBound), ("client_ca", material?.authorityExpiry),
-            ("revocation_list", material?.revocationListExpiry),
-            ("admin", parts.relay.internalCertificate?.period.upperBound), ("admin_client_ca", other?.authorityExpiry),
-            ("admin_revocation_list", other?.revocationListExpiry),
-        ]
-        return Values(
-            server: parts.relay.certificate,
-            expiries: found.compactMap { name, time in time.map { (name, $0) } },
-            refusesWithoutAudit: parts.relay.whenAuditFails == .refuse)
     }
 }

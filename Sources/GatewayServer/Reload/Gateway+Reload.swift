@@ -56,27 +56,24 @@ extension Gateway {
     /// Everything that can fail is done before anything is changed.
     private func apply(_ loaded: LoadedConfiguration) async throws -> ReloadOutcome {
         let live = loaded.configuration.live
-        let old = inEffect.withLock { $0 }
+        let old = current.now
         let pinned = StartupPinned(live, after: old.pinned)
         let parts = try GatewayParts(live, pinned, state: state, logger: logger)
         let fleet = try state.link?.renewed(live)
+        let settings = SettingsInEffect(loaded)
+        let difference = ReloadDifference(from: old.settings, to: settings, pinned: pinned.kept)
 
         state.apply(live)
         await server.replace(
             parts.relay, edge: parts.edge, material: parts.material, listening: parts.listening)
         if let link = state.link { fleet?.replace(in: server, link.forwarding, edge: parts.edge) }
-        inspector.certificates.replace(parts)
+        current.replace(
+            with: GatewaySnapshot(
+                settings: settings.keeping(difference.needingRestart, of: old.settings), pinned: pinned, live: live,
+                parts: parts))
         await shutOut(live.blockList)
         await shutOut(by: parts.material)
-
-        let new = SettingsInEffect(loaded)
-        let difference = ReloadDifference(from: old.settings, to: new, pinned: pinned.kept)
-        inEffect.withLock { inEffect in
-            inEffect = InEffect(
-                settings: new.keeping(difference.needingRestart, of: old.settings), pinned: pinned,
-                live: live, issuing: parts.relay.tokens?.settings)
-        }
-        noteIssuer(old.issuing, parts.relay.tokens?.settings)
+        noteIssuer(old.parts.relay.tokens?.settings, parts.relay.tokens?.settings)
         for warning in loaded.warningsNow { logger.warning("\(warning)") }
         return .applied(difference)
     }
