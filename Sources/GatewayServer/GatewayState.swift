@@ -27,6 +27,8 @@ struct GatewayState: Sendable {
     let census: ConnectionCensus
     let compression: CompressionMemory
     let drain = DrainSwitch()
+    /// What the limits of the gate read at each event.
+    private let figures: Current<LiveFigures>
     let leases: SessionLeases
     let requests: RequestLimits
     let upgrades: UpgradeLimits
@@ -64,11 +66,19 @@ struct GatewayState: Sendable {
             audit: audit, metrics: metrics, logger: logger, linesPerMinute: RefusalDigest.defaultLinesPerPeriod)
         census = ConnectionCensus(maximum: 0, maximumPerAddress: 0)
         compression = CompressionMemory(sessionBytes: FixedLimits.compressionSessionBytes, totalBytes: 0)
-        leases = SessionLeases(maximum: 0)
+        let figures = Current(LiveFigures())
+        self.figures = figures
+        leases = SessionLeases(maximum: figures.now.maximumSessions)
         let maximumEntries = start.limits.maximumLimiterEntries
-        requests = RequestLimits(maximumEntries: maximumEntries)
-        upgrades = UpgradeLimits(maximumEntries: maximumEntries)
-        endpoints = EndpointLimits(maximumEntries: maximumEntries)
+        requests = RequestLimits(
+            requestsPerSecond: figures.now.requestsPerSecond, maximumEntries: maximumEntries)
+        upgrades = UpgradeLimits(
+            failedUpgradesPerMinute: figures.now.failedUpgradesPerMinute,
+            verificationsPerSecond: figures.now.verificationsPerSecond, maximumEntries: maximumEntries)
+        endpoints = EndpointLimits(
+            challengesPerMinute: figures.now.challengesPerMinute,
+            registrationsPerMinute: figures.now.registrationsPerMinute,
+            tokensPerMinute: figures.now.tokensPerMinute, maximumEntries: maximumEntries)
         let store = try Self.openStore(start, StoreObserver(metrics), member: member, logger)
         self.store = store
         challenges = Challenges(
@@ -89,7 +99,8 @@ struct GatewayState: Sendable {
 
     /// Applies what the settings say now, at the start and at each reload. Counts are kept, and existing sessions continue.
     func apply(_ live: LiveConfiguration) {
-        let (limits, connections) = (live.limits, live.connections)
+        figures.replace(with: LiveFigures(live))
+        let connections = live.connections
         census.setLimits(
             maximum: connections.maximum ?? FileLimit.capacity, maximumPerAddress: connections.maximumPerAddress)
         census.handshakes.setLimits(
@@ -97,17 +108,9 @@ struct GatewayState: Sendable {
             perSecondPerAddress: connections.handshakesPerSecondPerAddress)
         compression.setLimits(
             sessionBytes: FixedLimits.compressionSessionBytes, totalBytes: live.compression.totalBytes)
-        leases.setMaximum(live.session.maximumSessions ?? FileLimit.capacity)
         directory.setLimits(SessionLeaseLimits(live))
         messages.setRate(perSecond: live.traffic.messagesPerSecondPerAddress)
-        requests.setLimit(requestsPerSecond: limits.requestsPerSecond)
         journal.setLinesPerMinute(live.logs.auditRefusalsPerMinute)
-        upgrades.setLimits(
-            failedUpgradesPerMinute: limits.failedUpgradesPerMinute,
-            verificationsPerSecond: limits.verificationsPerSecond)
-        endpoints.setLimits(
-            challengesPerMinute: limits.challengesPerMinute, registrationsPerMinute: limits.registrationsPerMinute,
-            tokensPerMinute: limits.tokensPerMinute)
         tokens?.setSchedule(live.tokens)
         tickets.setNextLifetime(live.nextTicketLifetime)
         link?.forwarding.setLimits(ForwardLimits(live))

@@ -19,41 +19,46 @@ struct ReloadTests {
     }
 
     @Test func `taken leases stay taken under the new limit`() throws {
-        var bench = try Bench(maximumSessions: 2)
+        var bench = try Bench()
+        let maximum = Current<Int?>(2)
+        bench.settings.leases = SessionLeases(maximum: maximum.now)
         bench.settings.requiresAppAuth = false
         let gate = bench.gate
         var taken = [gate.evaluate(bench.request()).admitted, gate.evaluate(bench.request()).admitted]
         #expect(gate.evaluate(bench.request()).refusal?.answer == .atCapacity)
-        bench.settings.leases.setMaximum(3)
+        maximum.replace(with: 3)
         let next = gate.changed { _ in }
         taken.append(next.evaluate(bench.request()).admitted)
         #expect(taken.compactMap(\.self).count == 3)
         #expect(next.evaluate(bench.request()).refusal?.answer == .atCapacity)
-        bench.settings.leases.setMaximum(1)
+        maximum.replace(with: 1)
         #expect(bench.settings.leases.count == 3)
         taken.removeLast(2)
         #expect(gate.evaluate(bench.request()).refusal?.answer == .atCapacity)
-        bench.settings.leases.setMaximum(nil)
+        maximum.replace(with: nil)
         #expect(next.evaluate(bench.request()).admitted != nil)
     }
 
     @Test func `counted failures stay counted under the new limit`() throws {
         var bench = try Bench()
-        bench.settings.limits = UpgradeLimits(failedUpgradesPerMinute: 2, verificationsPerSecond: 1)
+        let failures = Current(2)
+        bench.settings.limits = UpgradeLimits(failedUpgradesPerMinute: failures.now, verificationsPerSecond: 1)
         let gate = bench.gate
         for _ in 0..<2 { #expect(gate.evaluate(bench.request()).refusal?.answer == .appAuthRequired) }
         #expect(gate.evaluate(bench.request()).refusal?.answer == .rateLimited)
-        bench.settings.limits.setLimits(failedUpgradesPerMinute: 3, verificationsPerSecond: 1)
+        failures.replace(with: 3)
         #expect(gate.evaluate(bench.request()).refusal?.answer == .appAuthRequired)
         #expect(gate.evaluate(bench.request()).refusal?.answer == .rateLimited)
     }
 
     @Test func `the endpoints' limits change as well`() {
-        let limits = EndpointLimits(challengesPerMinute: 1, registrationsPerMinute: 1, tokensPerMinute: 1)
+        let challenges = Current(1)
+        let limits = EndpointLimits(
+            challengesPerMinute: challenges.now, registrationsPerMinute: 1, tokensPerMinute: 1)
         let client = address("192.0.2.1")
         #expect(limits.refuseChallenge(to: client, at: start.monotonic) == nil)
         #expect(limits.refuseRegistration(from: client, at: start.monotonic) == nil)
-        limits.setLimits(challengesPerMinute: 2, registrationsPerMinute: 1, tokensPerMinute: 1)
+        challenges.replace(with: 2)
         #expect(limits.refuseChallenge(to: client, at: start.monotonic) == nil)
         #expect(limits.refuseChallenge(to: client, at: start.monotonic)?.answer == .rateLimited)
         #expect(limits.refuseRegistration(from: client, at: start.monotonic)?.answer == .rateLimited)

@@ -15,22 +15,17 @@ package struct EndpointLimits: Sendable {
     private let registrations: RateTable
     private let tokens: RateTable
 
+    /// The figures are read at each event, as ``RateTable`` says.
     package init(
-        challengesPerMinute: Int = defaultChallengesPerMinute,
-        registrationsPerMinute: Int = defaultRegistrationsPerMinute,
-        tokensPerMinute: Int = defaultTokensPerMinute,
+        challengesPerMinute: @autoclosure @escaping @Sendable () -> Int = defaultChallengesPerMinute,
+        registrationsPerMinute: @autoclosure @escaping @Sendable () -> Int = defaultRegistrationsPerMinute,
+        tokensPerMinute: @autoclosure @escaping @Sendable () -> Int = defaultTokensPerMinute,
         maximumEntries: Int = RateTable.defaultMaximumEntries
     ) {
-        challenges = RateTable(limit: challengesPerMinute, window: .seconds(60), maximumEntries: maximumEntries)
-        registrations = RateTable(limit: registrationsPerMinute, window: .seconds(60), maximumEntries: maximumEntries)
-        tokens = RateTable(limit: tokensPerMinute, window: .seconds(60), maximumEntries: maximumEntries)
-    }
-
-    /// For a reload: existing counts are kept.
-    package func setLimits(challengesPerMinute: Int, registrationsPerMinute: Int, tokensPerMinute: Int) {
-        challenges.setLimit(challengesPerMinute)
-        registrations.setLimit(registrationsPerMinute)
-        tokens.setLimit(tokensPerMinute)
+        challenges = RateTable(limit: challengesPerMinute(), window: .seconds(60), maximumEntries: maximumEntries)
+        registrations = RateTable(
+            limit: registrationsPerMinute(), window: .seconds(60), maximumEntries: maximumEntries)
+        tokens = RateTable(limit: tokensPerMinute(), window: .seconds(60), maximumEntries: maximumEntries)
     }
 
     /// Counts a request for a challenge. `nil`: it is allowed.

@@ -20,24 +20,29 @@ package final class RateTable: Sendable {
     /// `MAX_LIMITER_ENTRIES`.
     package static let defaultMaximumEntries = 65_536
 
+    private let limit: @Sendable () -> Int?
     private let state: Mutex<RateWindows>
 
-    /// - Parameter limit: events per window; `nil` means no limit, 0 refuses everything.
-    package init(limit: Int?, window: Duration, maximumEntries: Int = defaultMaximumEntries) {
-        state = Mutex(RateWindows(limit: limit, window: window, maximumEntries: maximumEntries))
+    /// - Parameter limit: events per window; `nil` means no limit, 0 refuses everything. It is read at each event, and a new one applies to
+    ///   windows that have begun, too: existing counts are kept.
+    package init(
+        limit: @autoclosure @escaping @Sendable () -> Int?, window: Duration,
+        maximumEntries: Int = defaultMaximumEntries
+    ) {
+        self.limit = limit
+        state = Mutex(RateWindows(window: window, maximumEntries: maximumEntries))
     }
-
-    /// Also applies to windows that have begun: existing counts are kept.
-    package func setLimit(_ limit: Int?) { state.withLock { $0.limit = limit } }
 
     /// Counts one event of `prefix`. Events above the limit aren't counted.
     package func count(_ prefix: AddressPrefix, at time: MonotonicTime) -> RateDecision {
-        state.withLock { $0.decide(prefix, at: time, counting: true) }
+        let limit = limit()
+        return state.withLock { $0.decide(prefix, at: time, limit: limit, counting: true) }
     }
 
     /// The decision that ``count(_:at:)`` would make, without counting.
     package func peek(_ prefix: AddressPrefix, at time: MonotonicTime) -> RateDecision {
-        state.withLock { $0.decide(prefix, at: time, counting: false) }
+        let limit = limit()
+        return state.withLock { $0.decide(prefix, at: time, limit: limit, counting: false) }
     }
 
     /// Prefixes remembered at this time; for metrics.
@@ -57,8 +62,6 @@ struct RateWindows {
 
     private static let dropsPerCall = 2
 
-    /// `nil`: everything passes, and nothing is counted.
-    var limit: Int?
     private let length: Duration
     private let maximumEntries: Int
     private var windows: [AddressPrefix: Window] = [:]
@@ -68,8 +71,7 @@ struct RateWindows {
     /// Reactors pass their own times, which aren't synchronised; windows must begin in order.
     private var latest = MonotonicTime(nanoseconds: 0)
 
-    init(limit: Int?, window: Duration, maximumEntries: Int) {
-        self.limit = limit
+    init(window: Duration, maximumEntries: Int) {
         length = window
         self.maximumEntries = max(maximumEntries, 0)
         shared = Window(start: latest, count: 0)
@@ -77,7 +79,10 @@ struct RateWindows {
 
     var entryCount: Int { windows.count }
 
-    mutating func decide(_ prefix: AddressPrefix, at time: MonotonicTime, counting: Bool) -> RateDecision {
+    /// - Parameter limit: `nil`: everything passes, and nothing is counted.
+    mutating func decide(
+        _ prefix: AddressPrefix, at time: MonotonicTime, limit: Int?, counting: Bool
+    ) -> RateDecision {
         latest = max(latest, time)
         dropEnded()
         guard let limit else { return .within }

@@ -24,18 +24,16 @@ package struct RequestLimits: Sendable {
     private let requests: RateTable
     private let answers: RateTable
 
-    /// - Parameter requestsPerSecond: `nil` is no limit.
+    /// - Parameter requestsPerSecond: `nil` is no limit. It is read at each request, as ``RateTable`` says.
     package init(
-        requestsPerSecond: Int? = defaultRequestsPerSecond, maximumEntries: Int = RateTable.defaultMaximumEntries
+        requestsPerSecond: @autoclosure @escaping @Sendable () -> Int? = defaultRequestsPerSecond,
+        maximumEntries: Int = RateTable.defaultMaximumEntries
     ) {
         let window = Duration.seconds(Self.windowSeconds)
         requests = RateTable(
-            limit: Self.limit(requestsPerSecond), window: window, maximumEntries: maximumEntries)
+            limit: Self.limit(requestsPerSecond()), window: window, maximumEntries: maximumEntries)
         answers = RateTable(limit: Self.answeredOverLimit, window: window, maximumEntries: maximumEntries)
     }
-
-    /// For a reload: existing counts are kept.
-    package func setLimit(requestsPerSecond: Int?) { requests.setLimit(Self.limit(requestsPerSecond)) }
 
     /// Counts a request.
     package func judge(_ address: IPAddress, at time: MonotonicTime) -> RequestVerdict {

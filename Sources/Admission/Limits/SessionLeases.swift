@@ -6,42 +6,38 @@ package final class SessionLeases: Sendable {
     /// needs its own until the resume is complete.
     package static let reserve = 64
 
-    private struct State {
-        var maximum: Int
-        var taken = 0
+    private let maximum: @Sendable () -> Int?
+    private let taken = Mutex(0)
 
-        func maximum(forReturning: Bool) -> Int {
-            forReturning && maximum < .max - SessionLeases.reserve ? maximum + SessionLeases.reserve : maximum
-        }
+    /// - Parameter maximum: `MAX_SESSIONS_GLOBAL`; `nil`: only the limits on connections apply. It is read at each use, and existing sessions
+    ///   above a lowered maximum continue.
+    package init(maximum: @autoclosure @escaping @Sendable () -> Int?) { self.maximum = maximum }
+
+    package var isFull: Bool { count >= maximum(forReturning: false) }
+
+    var isFullForReturning: Bool { count >= maximum(forReturning: true) }
+
+    package var count: Int { taken.withLock { $0 } }
+
+    private func maximum(forReturning: Bool) -> Int {
+        let maximum = maximum() ?? .max
+        return forReturning && maximum < .max - Self.reserve ? maximum + Self.reserve : maximum
     }
-
-    private let state: Mutex<State>
-
-    /// - Parameter maximum: `MAX_SESSIONS_GLOBAL`; `nil`: only the limits on connections apply.
-    package init(maximum: Int?) { state = Mutex(State(maximum: maximum ?? .max)) }
-
-    package var isFull: Bool { state.withLock { $0.taken >= $0.maximum } }
-
-    var isFullForReturning: Bool { state.withLock { $0.taken >= $0.maximum(forReturning: true) } }
-
-    package var count: Int { state.withLock { $0.taken } }
-
-    /// For a reload. Existing sessions above a lowered maximum continue.
-    package func setMaximum(_ maximum: Int?) { state.withLock { $0.maximum = maximum ?? .max } }
 
     /// `nil` when all are taken.
     ///
     /// - Parameter forReturning: whether the client has a session that it can resume.
     func claim(forReturning: Bool = false) -> SessionLease? {
-        let isClaimed = state.withLock { state in
-            guard state.taken < state.maximum(forReturning: forReturning) else { return false }
-            state.taken += 1
+        let maximum = maximum(forReturning: forReturning)
+        let isClaimed = taken.withLock { taken in
+            guard taken < maximum else { return false }
+            taken += 1
             return true
         }
         return isClaimed ? SessionLease(of: self) : nil
     }
 
-    fileprivate func release() { state.withLock { $0.taken -= 1 } }
+    fileprivate func release() { taken.withLock { $0 -= 1 } }
 }
 
 /// One session's lease on one of `MAX_SESSIONS_GLOBAL`. It is released with its last reference, on any thread, so a session that fails

@@ -14,19 +14,15 @@ package struct UpgradeLimits: Sendable {
     private let failures: RateTable
     private let verifications: RateTable
 
+    /// The figures are read at each event, as ``RateTable`` says.
     package init(
-        failedUpgradesPerMinute: Int = defaultFailedUpgradesPerMinute,
-        verificationsPerSecond: Int = defaultVerificationsPerSecond,
+        failedUpgradesPerMinute: @autoclosure @escaping @Sendable () -> Int = defaultFailedUpgradesPerMinute,
+        verificationsPerSecond: @autoclosure @escaping @Sendable () -> Int = defaultVerificationsPerSecond,
         maximumEntries: Int = RateTable.defaultMaximumEntries
     ) {
-        failures = RateTable(limit: failedUpgradesPerMinute, window: .seconds(60), maximumEntries: maximumEntries)
-        verifications = RateTable(limit: verificationsPerSecond, window: .seconds(1), maximumEntries: maximumEntries)
-    }
-
-    /// For a reload: existing counts are kept.
-    package func setLimits(failedUpgradesPerMinute: Int, verificationsPerSecond: Int) {
-        failures.setLimit(failedUpgradesPerMinute)
-        verifications.setLimit(verificationsPerSecond)
+        failures = RateTable(limit: failedUpgradesPerMinute(), window: .seconds(60), maximumEntries: maximumEntries)
+        verifications = RateTable(
+            limit: verificationsPerSecond(), window: .seconds(1), maximumEntries: maximumEntries)
     }
 
     /// Whether the prefix has reached its limit of failed upgrades.

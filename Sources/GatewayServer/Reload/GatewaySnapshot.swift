@@ -1,8 +1,8 @@
+import Admission
 import Observability
 import Reactors
 import Relay
 import Settings
-import Synchronization
 
 /// What the settings say now, and what was made of them: all of one reload, or of the start. Immutable: a reload makes another one.
 final class GatewaySnapshot: Sendable {
@@ -24,15 +24,7 @@ final class GatewaySnapshot: Sendable {
 
 /// The one pointer to the snapshot that is in effect. What isn't on a reactor reads it where it uses a value; each reactor has its own
 /// pointer, which it changes between two requests (`RelayServer.replace`).
-final class CurrentSnapshot: Sendable {
-    private let snapshot: Mutex<GatewaySnapshot>
-
-    init(_ snapshot: GatewaySnapshot) { self.snapshot = Mutex(snapshot) }
-
-    var now: GatewaySnapshot { snapshot.withLock { $0 } }
-
-    func replace(with new: GatewaySnapshot) { snapshot.withLock { $0 = new } }
-}
+typealias CurrentSnapshot = Current<GatewaySnapshot>
 
 /// What TLS shows and trusts, as far as it expires; and whether a missing audit log keeps clients out.
 struct CertificateFigures: Sendable {

@@ -32,15 +32,16 @@ struct RateTableTests {
     }
 
     @Test func `a new limit applies at once, also to open windows`() {
-        let table = RateTable(limit: 1, window: .seconds(60))
+        let limit = Current<Int?>(1)
+        let table = RateTable(limit: limit.now, window: .seconds(60))
         #expect(table.count(one, at: start.monotonic) == .within)
-        table.setLimit(2)
+        limit.replace(with: 2)
         #expect(table.count(one, at: start.monotonic) == .within)
         #expect(table.count(one, at: start.monotonic) != .within)
-        table.setLimit(1)
+        limit.replace(with: 1)
         #expect(table.count(two, at: start.monotonic) == .within)
         #expect(table.count(two, at: start.monotonic) != .within)
-        table.setLimit(nil)
+        limit.replace(with: nil)
         #expect(table.count(one, at: start.monotonic) == .within)
     }
 

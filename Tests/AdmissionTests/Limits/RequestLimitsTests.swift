@@ -49,14 +49,15 @@ struct RequestLimitsTests {
     }
 
     @Test func `a reload changes or removes the limit`() {
-        let limits = RequestLimits(requestsPerSecond: 1)
+        let current = Current<Int?>(1)
+        let limits = RequestLimits(requestsPerSecond: current.now)
         for _ in 0..<5 { _ = limits.judge(one, at: start.monotonic) }
-        limits.setLimit(requestsPerSecond: 2)
+        current.replace(with: 2)
         for _ in 0..<4 { #expect(limits.judge(one, at: start.monotonic).isServed) }
         #expect(!limits.judge(one, at: start.monotonic).isServed)
-        limits.setLimit(requestsPerSecond: nil)
+        current.replace(with: nil)
         for _ in 0..<1_000 { #expect(limits.judge(one, at: start.monotonic).isServed) }
-        limits.setLimit(requestsPerSecond: .max)
+        current.replace(with: .max)
         #expect(limits.judge(one, at: start.monotonic).isServed)
     }
 }
