@@ -147,8 +147,8 @@ let package = Package(
             name: "Relay",
             dependencies: [
                 "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
-                "Admission", "HTTPWire", "WebSocketWire", "ForwardingWire", "Reactors", "Observability", "PrometheusText",
-                "StateCoding", "StrictJSON", "WireText", logging, deque,
+                "Admission", "HTTPWire", "WebSocketWire", "ForwardingWire", "Reactors", "Observability",
+                "PrometheusText", "StateCoding", "StrictJSON", "WireText", logging, deque,
             ],
             // The web client's page, as an array of bytes in the program.
             resources: [.embedInCode("WebClient/index.html"), .embedInCode("Internal/Console/console.html")],
