@@ -3,6 +3,7 @@ import Observability
 import Reactors
 import RelayCore
 import Testing
+import WireText
 
 @testable import Relay
 

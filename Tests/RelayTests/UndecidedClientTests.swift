@@ -1,5 +1,7 @@
+import Admission
 import RelayCore
 import Testing
+import WireText
 
 @testable import Relay
 

@@ -40,7 +40,7 @@ import Testing
         let listener = try #require(try bench.load(whole()).configuration.fleetListener)
         #expect(listener.host == "10.0.0.1" && listener.port == 6_210 && listener.advertised == "gw1.example.org")
         #expect(GatewayConfiguration.FleetListener.peerName == Self.role)
-        #expect(try bench.load(whole()).configuration.session.gatewaySilenceSeconds == ForwardLimits().idleSeconds)
+        #expect(try bench.load(whole()).configuration.session.gatewaySilenceSeconds == 150)
     }
 
     @Test func `everything that is missing is told at once`() throws {
