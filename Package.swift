@@ -74,7 +74,7 @@ let systemLibraries: [Target] = [
 ]
 
 /// For any server and app: no C, on Linux and on Apple's systems.
-let libraries = [
+let libraries: [Target] = [
     pure("WireText"),
     pure("RequestErrors"),
     pure("CBOR"),
@@ -86,7 +86,7 @@ let libraries = [
 ]
 
 /// Protocols, without a socket. DEFLATE and glibc's iconv are behind protocols of Telnet and WebSocketWire.
-let wire = [
+let wire: [Target] = [
     pure("StateCoding", "WireText"),
     pure("Telnet", "WireText"),
     pure("HTTPWire", "WireText"),
@@ -98,13 +98,13 @@ let wire = [
     target("CharacterSets", "Telnet"),
 ]
 
-let network = [
+let network: [Target] = [
     target(
         "Reactors", "CLibwebsockets", "COpenSSL", "CLibuv", "Compression", "ProxyProtocol", "HTTPWire", "WebSocketWire",
         "ForwardingWire", "WireText", logging, deque)
 ]
 
-let store = [
+let store: [Target] = [
     pure("KeyStore", "WireText"),
     target("BlockingWork"),
     target(
@@ -113,13 +113,13 @@ let store = [
     target("KeyStorePostgreSQL", "KeyStore", "PostgreSQL", crypto),
 ]
 
-let gate = [
+let gate: [Target] = [
     pure(
         "Admission", "WireText", "AppAttest", "DPoP", "RequestErrors", "KeyStore", "StateCoding", "StrictJSON", crypto,
         x509, deque)
 ]
 
-let session = [
+let session: [Target] = [
     pure("RelayCore", "StrictJSON", "Telnet", "WireText", deque),
     target(
         "Relay", "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
@@ -129,7 +129,7 @@ let session = [
         resources: [.embedInCode("WebClient/index.html"), .embedInCode("Internal/Console/console.html")]),
 ]
 
-let gateway = [
+let gateway: [Target] = [
     target("Observability", "PrometheusText", "WireText", logging, metrics),
     target(
         "Settings", "AppAttest", "Admission", "Observability", "Reactors", "RelayCore", "Telnet", "CharacterSets",
@@ -151,16 +151,16 @@ let gateway = [
 ]
 
 /// Stand-ins for Apple, a device and a MUD: for tests and for trying the gateway out.
-let tools = [
+let tools: [Target] = [
     pure("DeviceSimulation", "AppAttest", "StrictDER", crypto, cryptoExtras, x509, asn1),
     program(
         "portcullis-sim", "AppAttest", "DeviceSimulation", "Reactors", "RelayCore", "StrictJSON", "Telnet", "WireText",
         crypto, logging, argumentParser, .product(name: "Histogram", package: "hdrhistogram-swift")),
 ]
 
-let testKits = [
+let testKits: [Target] = [
     // The example of docs/LIBRARY.md: also a package of its own.
-    Target.target(
+    .target(
         name: "LibraryExample", dependencies: ["AppAttest", "DPoP", "RequestErrors", crypto],
         path: "Tests/Examples/GuardedService/Sources/GuardedService", swiftSettings: [.treatAllWarnings(as: .error)]),
     kit("StallTestKit"),
@@ -174,7 +174,7 @@ let testKits = [
         .product(name: "NIOWebSocket", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl")),
 ]
 
-let testTargets = [
+let testTargets: [Target] = [
     tests("WireTextTests", "WireText"),
     tests("StrictJSONTests", "StrictJSON"),
     tests(
@@ -238,6 +238,10 @@ let testTargets = [
         "AppAttest", "Compression", "WebSocketWire", "CZlib", "portcullis", "portcullis-sim", crypto),
 ]
 
+let rooms: [[Target]] = [
+    systemLibraries, libraries, wire, network, store, gate, session, gateway, tools, testKits, testTargets,
+]
+
 let package = Package(
     name: "Portcullis",
     platforms: [.iOS(.v15), .macOS(.v13)],
@@ -264,8 +268,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     ],
-    targets: systemLibraries + libraries + wire + network + store + gate + session + gateway + tools + testKits
-        + testTargets,
+    targets: Array(rooms.joined()),
     swiftLanguageModes: [.v6]
 )
 
