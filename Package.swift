@@ -96,7 +96,7 @@ let libraries: [Target] = [
 ]
 
 /// Protocols, without a socket. DEFLATE and glibc's iconv are behind protocols of Telnet and WebSocketWire.
-let wire = [
+let wire: [Target] = [
     pure("StateCoding", "WireText"),
     pure("Telnet", "WireText"),
     pure("HTTPWire", "WireText"),
@@ -108,13 +108,13 @@ let wire = [
     target("CharacterSets", "Telnet"),
 ]
 
-let network = [
+let network: [Target] = [
     target(
         "Reactors", "CLibwebsockets", "COpenSSL", "CLibuv", "Compression", "ProxyProtocol", "HTTPWire", "WebSocketWire",
         "ForwardingWire", "WireText", logging, deque)
 ]
 
-let store = [
+let store: [Target] = [
     pure("KeyStore", "WireText"),
     target("BlockingWork"),
     target(
@@ -123,13 +123,13 @@ let store = [
     target("KeyStorePostgreSQL", "KeyStore", "PostgreSQL", crypto),
 ]
 
-let gate = [
+let gate: [Target] = [
     pure(
         "Admission", "WireText", "AppAttest", "DPoP", "RequestErrors", "KeyStore", "StateCoding", "StrictJSON", crypto,
         x509, deque)
 ]
 
-let session = [
+let session: [Target] = [
     pure("RelayCore", "StrictJSON", "Telnet", "WireText", deque),
     target(
         "Relay", "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
@@ -139,7 +139,7 @@ let session = [
         resources: [.embedInCode("WebClient/index.html"), .embedInCode("Internal/Console/console.html")]),
 ]
 
-let gateway = [
+let gateway: [Target] = [
     target("Observability", "PrometheusText", "WireText", logging, metrics),
     target(
         "Settings", "AppAttest", "Admission", "Observability", "Reactors", "RelayCore", "Telnet", "CharacterSets",
@@ -161,16 +161,16 @@ let gateway = [
 ]
 
 /// Stand-ins for Apple, a device and a MUD: for tests and for trying the gateway out.
-let tools = [
+let tools: [Target] = [
     pure("DeviceSimulation", "AppAttest", "StrictDER", crypto, cryptoExtras, x509, asn1),
     program(
         "portcullis-sim", "AppAttest", "DeviceSimulation", "Reactors", "RelayCore", "StrictJSON", "Telnet", "WireText",
         crypto, logging, argumentParser, .product(name: "Histogram", package: "hdrhistogram-swift")),
 ]
 
-let testKits = [
+let testKits: [Target] = [
     // The example of docs/LIBRARY.md: also a package of its own.
-    Target.target(
+    .target(
         name: "LibraryExample", dependencies: ["AppAttest", "DPoP", "RequestErrors", crypto],
         path: "Tests/Examples/GuardedService/Sources/GuardedService", swiftSettings: [.treatAllWarnings(as: .error)]),
     kit("StallTestKit"),
@@ -184,7 +184,7 @@ let testKits = [
         .product(name: "NIOWebSocket", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl")),
 ]
 
-let testTargets = [
+let testTargets: [Target] = [
     tests("WireTextTests", "WireText"),
     tests("StrictJSONTests", "StrictJSON"),
     tests(
@@ -256,6 +256,10 @@ let testTargets = [
         "portcullis-sim", crypto),
 ]
 
+let rooms: [[Target]] = [
+    systemLibraries, libraries, wire, network, store, gate, session, gateway, tools, testKits, testTargets,
+]
+
 let package = Package(
     name: "Portcullis",
     platforms: [.iOS(.v15), .macOS(.v13)],
@@ -284,8 +288,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     ],
-    targets: systemLibraries + libraries + wire + network + store + gate + session + gateway + tools + testKits
-        + testTargets,
+    targets: Array(rooms.joined()),
     swiftLanguageModes: [.v6]
 )
 
