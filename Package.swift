@@ -133,8 +133,8 @@ let session: [Target] = [
     pure("RelayCore", "StrictJSON", "Telnet", "WireText", deque),
     target(
         "Relay", "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
-        "Admission", "HTTPWire", "ForwardingWire", "Reactors", "Observability", "PrometheusText", "StateCoding",
-        "StrictJSON", "WireText", logging, deque,
+        "Admission", "HTTPWire", "WebSocketWire", "ForwardingWire", "Reactors", "Observability", "PrometheusText",
+        "StateCoding", "StrictJSON", "WireText", logging, deque,
         // The web client's page and the console's, as arrays of bytes in the program.
         resources: [.embedInCode("WebClient/index.html"), .embedInCode("Internal/Console/console.html")]),
 ]

@@ -85,7 +85,7 @@ struct TicketLimitTests {
     }
 
     @Test func `stay with the process that takes over`() throws {
-        let carrier = PrincipalCarrier([])
+        let carrier = PrincipalCarrier([any AdmissionMethod]())
         _ = try issue(TicketOffice.maximumPerHolder, to: .anonymous, from: stranger)
         let new = TicketOffice()
         for ticket in office.carried(by: carrier) {

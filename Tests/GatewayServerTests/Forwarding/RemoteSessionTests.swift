@@ -1,6 +1,7 @@
 import EdgeTestKit
 import Foundation
 import KeyStore
+import KeyStoreTestKit
 import Logging
 import Observability
 import Reactors
