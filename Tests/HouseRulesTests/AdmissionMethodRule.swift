@@ -7,6 +7,9 @@ enum AdmissionMethodRule {
         "Sources/Admission/Decision/Identity.swift": ["AnonymousMethod"],
         // Tickets and session tokens show an identity that another method has verified.
         "Sources/Admission/Decision/Principal.swift": ["TicketMethod", "SessionTokenMethod"],
+        // Where the session's token is all that a client has, only the gateway that has the session can say who it is.
+        "Sources/Admission/Gate+PassedOn.swift": ["SessionTokenMethod"],
+        "Sources/Relay/Forwarding/UpgradeHandler+Forwarding.swift": ["SessionTokenMethod"],
         // Issues tickets.
         "Sources/Admission/Gate.swift": ["TicketMethod"],
         "Sources/Relay/TicketEndpoint.swift": ["TicketMethod"],
@@ -26,13 +29,14 @@ enum AdmissionMethodRule {
         path.hasPrefix("Sources/Admission/Methods/") || path.hasSuffix("/AdmissionMethods.swift")
     }
 
-    /// The types that conform to `AdmissionMethod`.
+    /// The types that conform to `AdmissionMethod`, but the names of type parameters.
     static func methods(in files: [SourceFile]) -> Set<String> {
         Set(
             files.flatMap { file in
                 let words = file.swift.tokens.map(\.text)
                 return words.indices.dropFirst(2).filter { index in
-                    words[index] == "AdmissionMethod" && words[index - 1] == ":" && words[index - 2].hasSuffix("Method")
+                    words[index] == "AdmissionMethod" && words[index - 1] == ":" && words[index - 2] != "Method"
+                        && words[index - 2].hasSuffix("Method")
                 }.map { words[$0 - 2] }
             })
     }

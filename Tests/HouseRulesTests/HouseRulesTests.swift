@@ -44,7 +44,7 @@ struct HouseRulesTests {
         for row in ImportTable.rows {
             let isPure = manifest.contains(try Regex("\\bpure\\(\\s*\"\(row.target)\""))
             #expect(isPure == row.isPure, "\(row.target)")
-            let isOther = manifest.contains(try Regex("\\b(target|program)\\(\\s*\"\(row.target)\""))
+            let isOther = manifest.contains(try Regex("\\b(target|program)\\(\\s*(name: )?\"\(row.target)\""))
             #expect(isOther != row.isPure, "\(row.target)")
         }
     }

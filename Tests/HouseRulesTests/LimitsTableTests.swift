@@ -43,9 +43,7 @@ struct LimitsTableTests {
 
     @Test func `covers everything that a reactor keeps`() throws {
         let stated = try #require(text.firstMatch(of: /each further\s+reactor may keep ([0-9]+) MiB more/))
-        let kept =
-            try constant("BufferPool.keptBytesPerSize") * constant("BufferPool.sizes")
-            + constant("SpareBlocks.keptLarge") * 16_712 + constant("SpareBlocks.keptSmall") * 40
+        let kept = try constant("BufferPool.keptBytesPerSize") * constant("BufferPool.sizes")
         #expect(kept <= (try #require(Int(stated.1))) << 20)
     }
 

@@ -90,7 +90,6 @@ enum TextComparisonTable {
             "OperatorTools/Sessions/SessionTool",
             "OperatorTools/Sessions/TextColumns",
             "OperatorTools/OperatorError",
-            "OperatorTools/Store/FleetStoreAdministration",
             "OperatorTools/Top/TopFrame",
             "OperatorTools/Top/TopSample",
             "HTTPWire/Response",
@@ -185,6 +184,7 @@ enum TextComparisonTable {
             "StateCoding/StateReader",
         ],
         .nilAlone: [
+            "Relay/Upgrade",
             "Relay/Session/SessionDirectory",
             "Admission/Tokens/OwnOrigins",
             "OperatorTools/Store/RegistrationRules",
@@ -194,7 +194,6 @@ enum TextComparisonTable {
             "Admission/Request/ForwardedFor",
             "AuditTrail/CheckResult",
             "ForwardingWire/ForwardPrefaceParser",
-            "Reactors/TLS/PeerCertificate",
             "Relay/Handover/Session+Handover",
             "Relay/Inspection/RelayServer+Sessions",
             "RelayCore/Dialects/TelnetEnvelope",

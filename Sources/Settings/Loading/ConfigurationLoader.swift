@@ -201,7 +201,9 @@ struct ConfigurationLoader {
             refuseUnknown(entry.name, .file(path: filePath ?? "", line: entry.line))
         }
         for name in environment.keys.sorted() where !table.accepts(name) {
-            if isRemoved(name) || SettingSuggestion.isOurs(name) {
+            if RemovedSetting.named(name) != nil {
+                if isGiven(name) { refuseUnknown(name, .environment) }
+            } else if SettingSuggestion.isOurs(name) {
                 refuseUnknown(name, .environment)
             } else if let nearest = SettingSuggestion.nearest(to: name, among: table.rows, within: 1) {
                 let text = "the variable \(EscapedText(name)) has no effect; was \(nearest) meant?"
@@ -211,9 +213,7 @@ struct ConfigurationLoader {
     }
 
     /// An empty value counts as not set.
-    private func isRemoved(_ name: String) -> Bool {
-        RemovedSetting.named(name) != nil && environment[name]?.isEmpty == false
-    }
+    private func isGiven(_ name: String) -> Bool { environment[name]?.isEmpty == false }
 
     /// Reads what is written under another name of a setting as if its own name were there.
     private mutating func adopt(_ spelling: String, as name: String) {

@@ -41,20 +41,38 @@ struct HeaderText {
         return String(decoding: content, as: UTF8.self)
     }
 
+    /// A protocol's name, with the version behind it (RFC 9110 §7.8).
+    private mutating func protocolName() -> (name: String, version: String?)? {
+        guard let name = token() else { return nil }
+        guard take("/") else { return (name, nil) }
+        return token().map { (name, $0) }
+    }
+
     /// The tokens of a list that may span several fields. Empty elements are refused. Nil if the list is malformed or too long.
     static func tokens(_ fields: [String], limit: Int) -> [String]? {
-        var tokens: [String] = []
+        list(fields, limit: limit) { $0.token() }
+    }
+
+    /// The same for a list of protocols.
+    static func protocols(_ fields: [String], limit: Int) -> [(name: String, version: String?)]? {
+        list(fields, limit: limit) { $0.protocolName() }
+    }
+
+    private static func list<Element>(
+        _ fields: [String], limit: Int, of element: (inout HeaderText) -> Element?
+    ) -> [Element]? {
+        var elements: [Element] = []
         for field in fields {
             var text = HeaderText(field)
             repeat {
                 text.skipBlanks()
-                guard tokens.count < limit, let token = text.token() else { return nil }
-                tokens.append(token)
+                guard elements.count < limit, let next = element(&text) else { return nil }
+                elements.append(next)
                 text.skipBlanks()
             } while text.take(",")
             guard text.isAtEnd else { return nil }
         }
-        return tokens
+        return elements
     }
 
     private static func isTokenByte(_ byte: UInt8) -> Bool {

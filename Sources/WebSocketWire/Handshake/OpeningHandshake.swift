@@ -71,7 +71,7 @@ package struct OpeningHandshake: Hashable, Sendable {
     package static func check(_ request: OpeningRequest) throws(Fault) -> OpeningHandshake {
         guard request.method.hasSameBytes(as: "GET") else { throw .method }
         guard request.version >= (1, 1) else { throw .httpVersion }
-        guard contains("websocket", in: request.upgrade) else { throw .upgrade }
+        guard isListed("websocket", in: request.upgrade) else { throw .upgrade }
         guard contains("upgrade", in: request.connection) else { throw .connection }
         guard request.webSocketVersion.count == 1 else { throw .version }
         guard request.webSocketVersion[0].hasSameBytes(as: version) else { throw .unsupportedVersion }
@@ -86,6 +86,12 @@ package struct OpeningHandshake: Hashable, Sendable {
 
     /// The first of the client's subprotocols that the server supports (RFC 6455 §4.2.2, item 5.5). Names are case-sensitive.
     package func subprotocol(known: [String]) -> String? { protocols.first(where: known.containsBytes) }
+
+    /// RFC 9110 §7.8: protocols with or without a version. RFC 6455's has none.
+    private static func isListed(_ name: String, in fields: [String]) -> Bool {
+        let protocols = HeaderText.protocols(fields, limit: maximumTokens) ?? []
+        return protocols.contains { $0.version == nil && ASCIIByte.isSame($0.name, name) }
+    }
 
     private static func contains(_ token: String, in fields: [String]) -> Bool {
         let tokens = HeaderText.tokens(fields, limit: maximumTokens) ?? []
