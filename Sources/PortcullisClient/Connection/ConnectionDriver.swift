@@ -6,6 +6,7 @@ actor ConnectionDriver {
     static let maximumInputBytes = 65_536
     /// Closes a connection whose session goes on. In gmcp and json 1000 would end the session.
     private static let leavingCode: UInt16 = 1001
+    private static let closingCode: UInt16 = 1000
 
     nonisolated let events: HandoverQueue<ConnectionEvent>
     /// Somebody wants the next attempt, or a probe, at once.
@@ -62,7 +63,8 @@ actor ConnectionDriver {
     /// - Returns: why it ended; nil if nobody is interested any more.
     private func live() async -> ConnectionEnd? {
         var attempts = ReconnectAttempts(policy)
-        while !Task.isCancelled {
+        // The app may end the session during a pause.
+        while !Task.isCancelled, !core.isClosing {
             attempts.begin(at: platform.clock.now)
             await emit(.state(.connecting(attempt: attempts.count)))
             let verdict = await connectOnce()
@@ -78,7 +80,7 @@ actor ConnectionDriver {
                 await wait(delay)
             }
         }
-        return nil
+        return core.isClosing ? ConnectionEnd(.clientClosed, .nothing) : nil
     }
 
     /// Opens a connection and carries the session until it ends.
@@ -90,6 +92,11 @@ actor ConnectionDriver {
             let error = GateError(wrapping: error)
             log.warning("the connection failed: \(error)")
             return (Self.verdict(on: error), error)
+        }
+        guard !core.isClosing else {
+            // A session that was resumed by the query has to end.
+            opened.close(code: Self.closingCode, reason: "")
+            return (.end(ConnectionEnd(.clientClosed, .nothing)), nil)
         }
         let end = await carry(opened)
         log.info("the connection ended: \(end)")
@@ -203,7 +210,7 @@ actor ConnectionDriver {
                 }
             }
             // After the last message of a session that the app ends.
-            if core.isClosing { channel.close(code: 1000, reason: "") }
+            if core.isClosing { channel.close(code: Self.closingCode, reason: "") }
             return nil
         } catch {
             return await afterReading(Self.end(error))
