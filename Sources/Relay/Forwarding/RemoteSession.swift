@@ -208,13 +208,10 @@ final class RemoteSession: TCPHandler, TimerTarget {
 
     /// The first message isn't the session's.
     private func introduce() {
-        switch waiting.first {
-        case nil: break
-        case .message(let principal, isText: false):
-            waiting.removeFirst()
-            agree(as: principal)
-        case .some: lost("it didn't say whose the session is")
-        }
+        guard let first = waiting.first else { return }
+        guard let principal = first.introduced else { return lost("it didn't say whose the session is") }
+        waiting.removeFirst()
+        agree(as: principal)
     }
 
     /// Nothing more is read until the client has its link.
