@@ -16,6 +16,8 @@ actor ConnectionDriver {
     private enum Outgoing: Sendable {
         case message(WebSocketMessage)
         case ping(upTo: InputNumber)
+        /// What the driver owes then.
+        case acknowledgement
     }
 
     private let opener: ConnectionOpener
@@ -24,6 +26,8 @@ actor ConnectionDriver {
     private let log: ClientLog
     private var core: SessionCore
     private var outgoing = HandoverQueue<Outgoing>()
+    /// The latest acknowledgement that isn't written yet. A gateway that sends and doesn't read causes no second one.
+    private var owed: WebSocketMessage?
     private var channel: (any WebSocketChannel)?
     private var isOver = false
     private var messages = 0
@@ -153,6 +157,7 @@ actor ConnectionDriver {
     private func carry(_ channel: any WebSocketChannel) async -> WebSocketEnd {
         self.channel = channel
         outgoing = HandoverQueue()
+        owed = nil
         let outgoing = outgoing
         await perform(core.opened())
         let end = await withTaskGroup(of: WebSocketEnd?.self) { group in
@@ -207,6 +212,10 @@ actor ConnectionDriver {
                 switch next {
                 case .message(let message): try await channel.send(message)
                 case .ping(let number): ping(upTo: number, channel, of: outgoing)
+                case .acknowledgement:
+                    guard let message = owed else { break }
+                    owed = nil
+                    try await channel.send(message)
                 }
             }
             // After the last message of a session that the app ends.
@@ -277,6 +286,9 @@ actor ConnectionDriver {
             case .send(let message): outgoing.post(.message(message))
             case .event(let event): await emit(event)
             case .ping(let number): outgoing.post(.ping(upTo: number))
+            case .acknowledge(let message):
+                if owed == nil { outgoing.post(.acknowledgement) }
+                owed = message
             case .abandon(let end):
                 core.toldEnd = end
                 channel?.close(code: 1002, reason: "")
