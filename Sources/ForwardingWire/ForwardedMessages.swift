@@ -13,6 +13,14 @@ package struct ForwardedMessages: Sendable {
         case close(code: UInt16?, reason: String)
         /// The last event: these aren't the frames of a gateway.
         case malformed(String)
+
+        /// Whose the session is, if this is the message that says so; it is as short as in a ``ForwardPreface``.
+        package var introduced: [UInt8]? {
+            guard case .message(let principal, isText: false) = self,
+                (1...ForwardPrefaceLimits.maximumPrincipalBytes).contains(principal.count)
+            else { return nil }
+            return principal
+        }
     }
 
     private var reader = FrameReader(role: .client, limits: MessageLimits(messageBytes: maximumMessageBytes))

@@ -6,6 +6,7 @@ actor ConnectionDriver {
     static let maximumInputBytes = 65_536
     /// Closes a connection whose session goes on. In gmcp and json 1000 would end the session.
     private static let leavingCode: UInt16 = 1001
+    private static let closingCode: UInt16 = 1000
 
     nonisolated let events: HandoverQueue<ConnectionEvent>
     /// Somebody wants the next attempt, or a probe, at once.
@@ -15,6 +16,8 @@ actor ConnectionDriver {
     private enum Outgoing: Sendable {
         case message(WebSocketMessage)
         case ping(upTo: InputNumber)
+        /// What the driver owes then.
+        case acknowledgement
     }
 
     private let opener: ConnectionOpener
@@ -23,6 +26,8 @@ actor ConnectionDriver {
     private let log: ClientLog
     private var core: SessionCore
     private var outgoing = HandoverQueue<Outgoing>()
+    /// The latest acknowledgement that isn't written yet. A gateway that sends and doesn't read causes no second one.
+    private var owed: WebSocketMessage?
     private var channel: (any WebSocketChannel)?
     private var isOver = false
     private var messages = 0
@@ -62,7 +67,8 @@ actor ConnectionDriver {
     /// - Returns: why it ended; nil if nobody is interested any more.
     private func live() async -> ConnectionEnd? {
         var attempts = ReconnectAttempts(policy)
-        while !Task.isCancelled {
+        // The app may end the session during a pause.
+        while !Task.isCancelled, !core.isClosing {
             attempts.begin(at: platform.clock.now)
             await emit(.state(.connecting(attempt: attempts.count)))
             let verdict = await connectOnce()
@@ -78,7 +84,7 @@ actor ConnectionDriver {
                 await wait(delay)
             }
         }
-        return nil
+        return core.isClosing ? ConnectionEnd(.clientClosed, .nothing) : nil
     }
 
     /// Opens a connection and carries the session until it ends.
@@ -90,6 +96,11 @@ actor ConnectionDriver {
             let error = GateError(wrapping: error)
             log.warning("the connection failed: \(error)")
             return (Self.verdict(on: error), error)
+        }
+        guard !core.isClosing else {
+            // A session that was resumed by the query has to end.
+            opened.close(code: Self.closingCode, reason: "")
+            return (.end(ConnectionEnd(.clientClosed, .nothing)), nil)
         }
         let end = await carry(opened)
         log.info("the connection ended: \(end)")
@@ -146,6 +157,7 @@ actor ConnectionDriver {
     private func carry(_ channel: any WebSocketChannel) async -> WebSocketEnd {
         self.channel = channel
         outgoing = HandoverQueue()
+        owed = nil
         let outgoing = outgoing
         await perform(core.opened())
         let end = await withTaskGroup(of: WebSocketEnd?.self) { group in
@@ -200,10 +212,14 @@ actor ConnectionDriver {
                 switch next {
                 case .message(let message): try await channel.send(message)
                 case .ping(let number): ping(upTo: number, channel, of: outgoing)
+                case .acknowledgement:
+                    guard let message = owed else { break }
+                    owed = nil
+                    try await channel.send(message)
                 }
             }
             // After the last message of a session that the app ends.
-            if core.isClosing { channel.close(code: 1000, reason: "") }
+            if core.isClosing { channel.close(code: Self.closingCode, reason: "") }
             return nil
         } catch {
             return await afterReading(Self.end(error))
@@ -270,6 +286,9 @@ actor ConnectionDriver {
             case .send(let message): outgoing.post(.message(message))
             case .event(let event): await emit(event)
             case .ping(let number): outgoing.post(.ping(upTo: number))
+            case .acknowledge(let message):
+                if owed == nil { outgoing.post(.acknowledgement) }
+                owed = message
             case .abandon(let end):
                 core.toldEnd = end
                 channel?.close(code: 1002, reason: "")

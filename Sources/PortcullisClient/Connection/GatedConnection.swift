@@ -75,6 +75,7 @@ public final class GatedConnection: AsyncSequence, Sendable {
     /// be open is probed.
     public func reconnectNow() { driver.nudges.postOnce(()) }
 
-    /// Ends the session. The events end with ``ConnectionEnd/Cause/clientClosed``.
+    /// Ends the session. The events end with ``ConnectionEnd/Cause/clientClosed``; during an attempt to connect, when that is over. A session
+    /// that has lost its connection by then waits at the gateway for the gateway's grace period.
     public func close() async { await driver.close() }
 }

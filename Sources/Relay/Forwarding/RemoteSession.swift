@@ -37,7 +37,11 @@ final class RemoteSession: TCPHandler, TimerTarget {
     private let limits: ForwardLimits
     private let settings: SessionSettings
     private let number: Int
-    private let client: RemoteClient
+    /// Of the client, whose form for the other gateway isn't kept.
+    private let requestID: String
+    private let address: SocketAddress
+    /// The other gateway has been told who the client is.
+    private let isTold: Bool
     private let loop: any SessionLoop
     private unowned let sessions: SessionTable
     /// Nil once it has its answer. It may refer back until then.
@@ -73,7 +77,8 @@ final class RemoteSession: TCPHandler, TimerTarget {
         settings: SessionSettings, sessions: SessionTable, loop: any SessionLoop, for asker: any RemoteAsker
     ) {
         guard let preface = client.preface.encoded(), forwarding.enter() else { return nil }
-        (self.peer, self.forwarding, self.client, self.asker) = (peer, forwarding, client, asker)
+        (self.peer, self.forwarding, self.asker) = (peer, forwarding, asker)
+        (requestID, address, isTold) = (client.requestID, client.address, client.principal != nil)
         (self.loop, self.sessions, self.settings) = (loop, sessions, settings)
         let destination = forwarding.destination(peer)
         limits = destination.limits
@@ -199,7 +204,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
         settings.metrics.forwarded(.switched)
         log("upgrade passed on", [LogKeys.status: "101"])
         waiting = messages.take(frames)
-        guard client.principal != nil else {
+        guard isTold else {
             stage = .introducing
             return introduce()
         }
@@ -208,13 +213,10 @@ final class RemoteSession: TCPHandler, TimerTarget {
 
     /// The first message isn't the session's.
     private func introduce() {
-        switch waiting.first {
-        case nil: break
-        case .message(let principal, isText: false):
-            waiting.removeFirst()
-            agree(as: principal)
-        case .some: lost("it didn't say whose the session is")
-        }
+        guard let first = waiting.first else { return }
+        guard let principal = first.introduced else { return lost("it didn't say whose the session is") }
+        waiting.removeFirst()
+        agree(as: principal)
     }
 
     /// Nothing more is read until the client has its link.
@@ -362,7 +364,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
 
     private func log(_ text: Logger.Message, _ more: Logger.Metadata = [:]) {
         let metadata: Logger.Metadata = [
-            LogKeys.requestID: "\(client.requestID)", LogKeys.address: "\(client.address.address.text)",
+            LogKeys.requestID: "\(requestID)", LogKeys.address: "\(address.address.text)",
             LogKeys.gateway: "\(peer.id)",
         ]
         settings.logger.info(text, metadata: metadata.merging(more) { $1 })

@@ -42,8 +42,8 @@ final class ClientLink: WebSocketHandler, TimerTarget {
         let globalLease: SessionLease?
     }
 
-    /// The client of another gateway that has yet to learn who it is: the first message says so.
-    private let introduction: [UInt8]?
+    /// The client of another gateway that has yet to learn who it is: the first message says so. Nil once it is sent.
+    private var introduction: [UInt8]?
 
     init(_ session: Session, introducing principal: [UInt8]? = nil) {
         self.session = session
@@ -70,6 +70,7 @@ final class ClientLink: WebSocketHandler, TimerTarget {
         self.socket = socket
         if let introduction {
             introduction.withUnsafeBytes { socket.sendMessage($0, isText: false, isSecret: true) }
+            self.introduction = nil
         }
         session?.opened(on: self)
         remote?.attach(to: self)

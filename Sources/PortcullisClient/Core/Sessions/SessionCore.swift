@@ -3,6 +3,8 @@
 struct SessionCore: Sendable {
     enum Order: Sendable {
         case send(WebSocketMessage)
+        /// Send it, too; an earlier one that isn't sent yet has no use any more.
+        case acknowledge(WebSocketMessage)
         case event(ConnectionEvent)
         /// Send a ping, and call ``pong(upTo:)`` when its pong has come.
         case ping(InputNumber)
@@ -227,7 +229,7 @@ struct SessionCore: Sendable {
     private mutating func acknowledgement() -> [Order] {
         guard let identity, !codec.countsBytes, received - acknowledged >= Self.acknowledgeEvery else { return [] }
         acknowledged = received
-        return send(codec.acknowledgement(identity, upTo: received))
+        return codec.acknowledgement(identity, upTo: received).map { [.acknowledge($0)] } ?? []
     }
 
     // MARK: The session's own messages
