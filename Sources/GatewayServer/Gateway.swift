@@ -34,7 +34,7 @@ package final class Gateway: Sendable {
     let successor = Mutex<HandoverChannel?>(nil)
     /// To the process that this one has replaced.
     let predecessor = Mutex<HandoverChannel?>(nil)
-    /// Asked for at the start: once the file is replaced, which an upgrade follows, the kernel calls it deleted.
+    /// Asked for at the start: once the file is replaced, which a copyover follows, the kernel calls it deleted.
     let program = NewProcess.programAtStart
     /// Nil without a store.
     let revocations: RevocationWatcher?

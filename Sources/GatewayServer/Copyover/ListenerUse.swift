@@ -1,7 +1,7 @@
 import Reactors
 import Relay
 
-/// What a listening socket is for. A process listens on nothing else: an upgrade hands over the sockets of each.
+/// What a listening socket is for. A process listens on nothing else: a copyover hands over the sockets of each.
 enum ListenerUse: String, Codable, Sendable, CaseIterable {
     case edge, fleet, internalListener, control
 }

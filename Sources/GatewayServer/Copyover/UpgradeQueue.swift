@@ -22,7 +22,7 @@ final class UpgradeQueue: Sendable {
     }
 }
 
-/// What came of an upgrade.
+/// What came of a copyover.
 enum UpgradeOutcome: Sendable {
     case handedOver(UpgradeReport)
     /// The gateway serves as before; the text says why, for the operator.

@@ -47,7 +47,7 @@ final class FleetHoldings: FleetSessionCounts {
         var written: [HolderMark: Identity] = [:]
         /// Clients of which the process before may have left a row.
         var inherited: Set<HolderMark> = []
-        /// An upgrade is under way: what changes now is written behind it.
+        /// A copyover is under way: what changes now is written behind it.
         var isHeld = false
         var isBusy = false
         var isFailing = false
@@ -245,7 +245,7 @@ final class FleetHoldings: FleetSessionCounts {
     }
 }
 
-// MARK: An upgrade
+// MARK: A copyover
 
 extension FleetHoldings {
     /// In the process that is replaced: until it is taken back or ``beginAnew()`` nothing is written, and no session is ended for another gateway. A turn that is under way ends
