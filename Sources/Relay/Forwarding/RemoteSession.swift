@@ -61,7 +61,8 @@ final class RemoteSession: TCPHandler, TimerTarget {
     private var surplus = 0
     /// The cost of input that the other gateway counts itself, since the last call of ``clientWasRead(octets:steps:)``.
     private var passedOn = 0
-    private var hasClosed = false
+    /// The other gateway has sent a Close frame, and gets the client's answer.
+    private var awaitsAnswer = false
     private var isClientPaused = false
     private var isPeerPaused = false
     private var lastHeard: UInt64 = 0
@@ -160,8 +161,7 @@ final class RemoteSession: TCPHandler, TimerTarget {
 
     /// - Parameter code: of the client's Close frame.
     func clientClosed(code: UInt16?) {
-        if stage == .closing { return end(.closed) }
-        guard stage == .relaying, !hasClosed else { return }
+        guard stage == .relaying || awaitsAnswer else { return end(.closed) }
         send(ForwardedInput.close(code: code))
         end(.inOrder)
     }
@@ -271,11 +271,10 @@ final class RemoteSession: TCPHandler, TimerTarget {
         transport?.setReading(paused: true)
     }
 
+    /// What the client has sent before it hears of this is still passed on, and its answer behind that.
     private func closed(_ code: UInt16?, _ reason: String) {
-        send(ForwardedInput.close(code: code))
-        hasClosed = true
-        link?.socket?.close(code: code ?? 1_000, reason: reason)
-        end(.inOrder)
+        awaitsAnswer = true
+        close(code: code ?? 1_000, reason: reason)
     }
 
     func tcpPeerFinished() { lost("it closed the connection") }
@@ -377,7 +376,8 @@ extension RemoteSession: ForwardedClient {
     func close(code: UInt16, reason: String) {
         guard stage == .relaying else { return stage == .closing ? () : lost(reason) }
         stage = .closing
-        timer.arm(at: loop.now + UInt64(limits.closeMilliseconds) * 1_000_000, calling: self)
+        let patience = awaitsAnswer ? settings.session.closeFlush : UInt64(limits.closeMilliseconds) * 1_000_000
+        timer.arm(at: loop.now + patience, calling: self)
         link?.socket?.closeAfterInput(code: code, reason: reason)
     }
 }
