@@ -1,12 +1,13 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// `scripts/fuzz` and `scripts/bench-micro` each set one of these, and use their own build folder. Otherwise their dependencies are neither
-/// fetched nor built.
+/// `scripts/fuzz` and `scripts/bench-micro` each set one of these, and use their own build folder. Otherwise their
+/// dependencies are neither fetched nor built.
 let isFuzzing = Context.environment["PORTCULLIS_FUZZ"] == "1"
 let isBenchmarking = Context.environment["PORTCULLIS_BENCHMARKS"] == "1"
 
-/// Both are optimised builds with access to internal declarations; fuzzing also needs coverage counters and Address Sanitizer.
+/// Both are optimised builds with access to internal declarations; fuzzing also needs coverage counters and Address
+/// Sanitizer.
 let trialSettings: [SwiftSetting] =
     (isFuzzing || isBenchmarking ? [.unsafeFlags(["-enable-testing"])] : [])
     + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer,address"])] : [])

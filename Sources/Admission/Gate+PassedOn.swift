@@ -1,14 +1,16 @@
 import StateCoding
 
-/// Clients that resume a session of another gateway of the fleet: here, by word of the gateway that they have reached, or there.
+/// Clients that resume a session of another gateway of the fleet: here, by word of the gateway that they have reached,
+/// or there.
 ///
-/// Another gateway may claim anything about its client: an address, a principal. So whatever it claims, the client may only
-/// resume a session of this gateway whose token it has, as that session's owner. It gets no ``SessionPermit``.
+/// Another gateway may claim anything about its client: an address, a principal. So whatever it claims, the client may
+/// only resume a session of this gateway whose token it has, as that session's owner. It gets no ``SessionPermit``.
 extension Gate {
-    /// Decides about such an upgrade here. The client must be one that would be admitted now, by the credential that admitted it.
+    /// Decides about such an upgrade here. The client must be one that would be admitted now, by the credential that
+    /// admitted it.
     ///
-    /// - Parameter carried: the client, if the other gateway has admitted it; nil: it has nothing but the session's token, which is enough for sessions that
-    ///   began with a ticket.
+    /// - Parameter carried: the client, if the other gateway has admitted it; nil: it has nothing but the session's
+    ///   token, which is enough for sessions that began with a ticket.
     package func evaluate(_ request: AdmissionRequest, passedOnAs carried: [UInt8]?) -> AdmissionDecision {
         // The time is of another machine's clock: there are no further tickets.
         let claimed = carried.flatMap { restore($0)?.endingTickets(at: request.moment.monotonic) }
@@ -47,7 +49,8 @@ extension Gate {
 
     // MARK: For a session of another gateway
 
-    /// Whether the session's token is all that could admit this client, so that only the gateway that has the session can say who it is.
+    /// Whether the session's token is all that could admit this client, so that only the gateway that has the session
+    /// can say who it is.
     package func knowsOnlyToken(of request: AdmissionRequest) -> Bool {
         guard let index = settings.methods.firstIndex(where: { $0 is SessionTokenMethod }) else { return false }
         return settings.methods[..<index].allSatisfy { $0.presented(in: request) == nil }

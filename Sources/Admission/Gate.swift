@@ -4,17 +4,20 @@ package import WireText
 
 /// Decides every upgrade, on the reactor that received it. Later stages see only clients that it has admitted.
 ///
-/// The request selects one admission method: the first in the list that finds its credential. Then the policies, which are independent of
-/// the method, may refuse. Then the selected method verifies; no other one is tried. A request that nothing admits is refused. The order is
-/// part of the contract: handshake, draining, block, origin, capacity, rate, shared secret, route, then the method's own steps (of App
-/// Attest: challenge, key, signature, counter).
+/// The request selects one admission method: the first in the list that finds its credential. Then the policies, which
+/// are independent of the method, may refuse. Then the selected method verifies; no other one is tried. A request that
+/// nothing admits is refused. The order is part of the contract: handshake, draining, block, origin, capacity, rate,
+/// shared secret, route, then the method's own steps (of App Attest: challenge, key, signature, counter).
 ///
-/// - Steps that spend something of the client's (a ticket, the challenge, then the counter) come after all checks that spend nothing.
-/// - Among those checks, the cheap ones that need no proof come first: a blocked client learns nothing else about the gateway.
-/// - Guesses at the shared secret are rate-limited like all others, so its check follows the rate and precedes all more expensive checks.
+/// - Steps that spend something of the client's (a ticket, the challenge, then the counter) come after all checks that
+///   spend nothing.
+/// - Among those checks, the cheap ones that need no proof come first: a blocked client learns nothing else about the
+///   gateway.
+/// - Guesses at the shared secret are rate-limited like all others, so its check follows the rate and precedes all more
+///   expensive checks.
 ///
-/// A gate is a value. A new gate over the same objects (tables, challenges, tickets, registry) continues with their state; a reload uses
-/// this to change settings.
+/// A gate is a value. A new gate over the same objects (tables, challenges, tickets, registry) continues with their
+/// state; a reload uses this to change settings.
 package struct Gate: Sendable {
     /// The header fields and query parameters to read from requests.
     package let fields: CredentialFieldNames
@@ -69,8 +72,8 @@ package struct Gate: Sendable {
     /// The same for an identity that a client claims.
     package func refuseBlocked(_ identity: Identity) -> Refusal? { block.refusal(of: identity) }
 
-    /// For an upgrade whose session may be at another gateway: finding out costs as much as a credential, and so the same policies precede it. All of them
-    /// follow.
+    /// For an upgrade whose session may be at another gateway: finding out costs as much as a credential, and so the
+    /// same policies precede it. All of them follow.
     package func screen(_ request: AdmissionRequest) -> Refusal? {
         let attempt = AdmissionAttempt(request, by: [])
         let rate = RatePolicy(limits: settings.limits, checksSecrets: false)
@@ -84,8 +87,8 @@ package struct Gate: Sendable {
         decide(on: request, by: upgradePolicies).seating { seat($0, for: request, SessionPermit()) }
     }
 
-    /// Authenticates a client by the same rules and at the same cost as an upgrade, but without a session: neither a handshake nor a free
-    /// lease is needed.
+    /// Authenticates a client by the same rules and at the same cost as an upgrade, but without a session: neither a
+    /// handshake nor a free lease is needed.
     package func authenticate(_ request: AdmissionRequest) -> CredentialDecision {
         decide(on: request, by: credentialPolicies)
     }
@@ -203,8 +206,8 @@ package struct Gate: Sendable {
         Refusal(.storeUnavailable, detail: "\(error)", retryAfter: max(1, settings.storeRetryAfter()))
     }
 
-    /// The checks for every verified identity, independent of the method. For tickets, this is the first check of the block list and the
-    /// route; for other methods it is the second, so that no method can forget it.
+    /// The checks for every verified identity, independent of the method. For tickets, this is the first check of the
+    /// block list and the route; for other methods it is the second, so that no method can forget it.
     func checking(_ principal: Principal, for attempt: AdmissionAttempt) -> CredentialDecision {
         func refuse(_ refusal: Refusal) -> CredentialDecision { .refused(refusal.naming(attempt.method)) }
         if let refusal = block.refusal(of: principal.identity) { return refuse(refusal.failing(.identityBlocked)) }
@@ -229,7 +232,8 @@ package struct Gate: Sendable {
         return .admitted(Admitted(principal: principal, globalLease: globalLease, permit: permit))
     }
 
-    /// Counts a failed upgrade against its address. Above the limit, the client gets the rate-limit refusal instead of the actual reason.
+    /// Counts a failed upgrade against its address. Above the limit, the client gets the rate-limit refusal instead of
+    /// the actual reason.
     func afterCounting(_ refusal: Refusal, of attempt: AdmissionAttempt) -> Refusal {
         let request = attempt.request
         if refusal.code.countsAsFailedUpgrade, case .over(let seconds) = settings.limits.countFailure(request) {

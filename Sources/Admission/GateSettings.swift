@@ -16,10 +16,12 @@ package struct GateSettings: Sendable {
     package var leases: SessionLeases
     /// Whether an identity has a session that its client may be resuming.
     package var mayComeBack: @Sendable (Identity, IPAddress) -> Bool = { _, _ in false }
-    /// Finds a session of this gateway by its token, for an upgrade that another gateway has passed on. Without it all of those are refused.
+    /// Finds a session of this gateway by its token, for an upgrade that another gateway has passed on. Without it all
+    /// of those are refused.
     package var findSession: @Sendable (SessionCredential, MonotonicTime) -> FoundSession? = { _, _ in nil }
     package var limits: UpgradeLimits
-    /// Seconds after which a store that couldn't answer may answer again; at least 1. A fleet's store that isn't reached isn't asked for a while.
+    /// Seconds after which a store that couldn't answer may answer again; at least 1. A fleet's store that isn't
+    /// reached isn't asked for a while.
     package var storeRetryAfter: @Sendable () -> Int = { 1 }
     /// In the order in which a request is searched for credentials. Without methods every request is refused.
     package var methods: [any AdmissionMethod]

@@ -1,4 +1,5 @@
-/// Bytes that must be compared in constant time, and never printed or logged: there is no `==`, and every description is the same.
+/// Bytes that must be compared in constant time, and never printed or logged: there is no `==`, and every description
+/// is the same.
 package struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     private let bytes: [UInt8]
 

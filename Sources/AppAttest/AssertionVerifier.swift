@@ -8,11 +8,11 @@ import StrictDER
     import Foundation
 #endif
 
-/// Verifies assertion objects by the steps of Apple's "Validating Apps That Connect to Your Server", in the same order, with one
-/// function for each step. It reads no clock, keeps no state and does no I/O.
+/// Verifies assertion objects by the steps of Apple's "Validating Apps That Connect to Your Server", in the same order,
+/// with one function for each step. It reads no clock, keeps no state and does no I/O.
 ///
-/// Apple's steps 1 and 6, hashing the client data and checking that it contains a fresh challenge, are the caller's responsibility:
-/// only the caller knows the client data.
+/// Apple's steps 1 and 6, hashing the client data and checking that it contains a fresh challenge, are the caller's
+/// responsibility: only the caller knows the client data.
 public struct AssertionVerifier: Sendable {
     let validationCategories: Set<UInt32>?
 
@@ -22,7 +22,8 @@ public struct AssertionVerifier: Sendable {
     }
 
     /// - Parameters:
-    ///   - assertion: the CBOR from `DCAppAttestService.generateAssertion`, at most ``CBORLimits/maximumAssertionBytes``.
+    ///   - assertion: the CBOR from `DCAppAttestService.generateAssertion`, at most
+    ///     ``CBORLimits/maximumAssertionBytes``.
     ///   - clientDataHash: the bytes that the app passed to `generateAssertion`: SHA-256 of the client data.
     ///   - publicKeyX963: the key from its ``VerifiedAttestation``.
     ///   - app: the app from the same attestation.
@@ -55,8 +56,8 @@ extension AssertionVerifier {
     /// 3. "Use the public key that you store from the attestation object to verify that the assertion's signature is
     /// valid for nonce."
     ///
-    /// The nonce is the message: ECDSA with SHA-256 hashes it once more. A high S is common and accepted; other encodings of the
-    /// same signature are not.
+    /// The nonce is the message: ECDSA with SHA-256 hashes it once more. A high S is common and accepted; other
+    /// encodings of the same signature are not.
     private func verifySignature(
         _ bytes: [UInt8], over nonce: [UInt8], by publicKeyX963: [UInt8]
     ) throws(AssertionError) {
@@ -72,7 +73,8 @@ extension AssertionVerifier {
         do { return try AuthenticatorData(assertion: bytes) } catch { throw .malformedAuthenticatorData(error) }
     }
 
-    /// 4. "Compute the SHA256 hash of the client's App ID, and verify that it matches the RP ID in the authenticator data."
+    /// 4. "Compute the SHA256 hash of the client's App ID, and verify that it matches the RP ID in the authenticator
+    ///    data."
     private func verifyRPIDHash(_ data: AuthenticatorData, is app: AppID) throws(AssertionError) {
         guard data.rpIDHash == app.rpIDHash else { throw .rpIDHashMismatch }
     }
@@ -119,9 +121,11 @@ package struct AssertionObject: Hashable, Sendable {
 
 /// An attested key's verified signature over client data. Only ``AssertionVerifier`` can create one.
 public struct VerifiedAssertion: Hashable, Sendable {
-    /// Higher than the previous one. Store it before acting on the assertion; otherwise the same assertion can be replayed.
+    /// Higher than the previous one. Store it before acting on the assertion; otherwise the same assertion can be
+    /// replayed.
     public let counter: UInt32
-    /// From iOS 27 and macOS 27: how the app was signed and distributed. See ``AttestationPolicy/validationCategories``.
+    /// From iOS 27 and macOS 27: how the app was signed and distributed. See
+    /// ``AttestationPolicy/validationCategories``.
     public let validationCategory: UInt32?
     /// From iOS 27 and macOS 27: the app's `CFBundleVersion`.
     public let bundleVersion: String?

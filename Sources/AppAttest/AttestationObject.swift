@@ -8,8 +8,8 @@ import CBOR
 ///  "authData": bytes}
 /// ```
 ///
-/// Nothing that is verified here covers the receipt: some publishers remove it. Some systems (iOS 18.5 to 26) add a top-level
-/// `cdHash`, which nothing signs: it is accepted and ignored. Any other field is refused.
+/// Nothing that is verified here covers the receipt: some publishers remove it. Some systems (iOS 18.5 to 26) add a
+/// top-level `cdHash`, which nothing signs: it is accepted and ignored. Any other field is refused.
 package struct AttestationObject: Hashable, Sendable {
     /// Two DER certificates, leaf first.
     package let leaf: [UInt8]

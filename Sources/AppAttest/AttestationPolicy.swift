@@ -6,8 +6,8 @@ public struct AttestationPolicy: Sendable {
     public var apps: [AppID]
     /// The environments that may register a key. An empty set accepts nothing.
     public var environments: Set<AttestationEnvironment>
-    /// The validation categories of iOS 27 and macOS 27 that may register a key; nil ignores them. If set, an attestation without a
-    /// category (all those from before iOS 27) is refused.
+    /// The validation categories of iOS 27 and macOS 27 that may register a key; nil ignores them. If set, an
+    /// attestation without a category (all those from before iOS 27) is refused.
     ///
     /// Observed: 1 executed by the system, 2 TestFlight, 3 development, 4 App Store, 5 enterprise or ad hoc,
     /// 6 Developer ID, 10 other.
@@ -56,8 +56,8 @@ public enum AttestationEnvironment: String, Hashable, Sendable, CaseIterable {
 public struct AppID: Hashable, Sendable, CustomStringConvertible {
     /// Exactly ten of A to Z and 0 to 9.
     public let teamID: String
-    /// One to ``maximumBundleIDLength`` of letters, digits, hyphens and dots (Apple's CFBundleIdentifier). Underscores are accepted too:
-    /// Apple's devices sign for identifiers that have them, as its own published sample shows.
+    /// One to ``maximumBundleIDLength`` of letters, digits, hyphens and dots (Apple's CFBundleIdentifier). Underscores
+    /// are accepted too: Apple's devices sign for identifiers that have them, as its own published sample shows.
     public let bundleID: String
     /// SHA-256 over the text form: 32 bytes (Apple's step 6 of an attestation, step 4 of an assertion).
     public let rpIDHash: [UInt8]

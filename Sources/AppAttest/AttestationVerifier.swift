@@ -8,8 +8,8 @@ import X509
     public import Foundation
 #endif
 
-/// Verifies attestation objects by the steps of Apple's "Validating Apps That Connect to Your Server", in the same order, with one
-/// function for each step. It reads no clock, keeps no state and does no I/O.
+/// Verifies attestation objects by the steps of Apple's "Validating Apps That Connect to Your Server", in the same
+/// order, with one function for each step. It reads no clock, keeps no state and does no I/O.
 ///
 /// ```swift
 /// // Once:
@@ -100,8 +100,8 @@ extension AttestationVerifier {
         guard found == nonce else { throw .nonceMismatch }
     }
 
-    /// 5. "Create the SHA256 hash of the public key in credCert with X9.62 uncompressed point format, and verify that it
-    /// matches the key identifier from your app."
+    /// 5. "Create the SHA256 hash of the public key in credCert with X9.62 uncompressed point format, and verify that
+    /// it matches the key identifier from your app."
     private func verifyKeyID(
         _ keyID: [UInt8], isHashOfKeyIn leaf: Certificate
     ) throws(AttestationError) -> [UInt8] {
@@ -120,8 +120,8 @@ extension AttestationVerifier {
         return (data, credential)
     }
 
-    /// 6. "Compute the SHA256 hash of your app's App ID, and verify that it's the same as the authenticator data's RP ID
-    /// hash."
+    /// 6. "Compute the SHA256 hash of your app's App ID, and verify that it's the same as the authenticator data's RP
+    /// ID hash."
     private func verifyRPIDHash(_ data: AuthenticatorData) throws(AttestationError) -> AppID {
         guard let app = policy.apps.first(where: { $0.rpIDHash == data.rpIDHash }) else { throw .rpIDHashMismatch }
         return app
@@ -132,8 +132,8 @@ extension AttestationVerifier {
         guard data.counter == 0 else { throw .counterNotZero(data.counter) }
     }
 
-    /// 8. "Verify that the authenticator data's aaguid field is either appattestdevelop … or appattest followed by seven
-    /// 0x00 bytes …"
+    /// 8. "Verify that the authenticator data's aaguid field is either appattestdevelop … or appattest followed by
+    /// seven 0x00 bytes …"
     private func verifyEnvironment(
         _ credential: AttestedCredential
     ) throws(AttestationError) -> AttestationEnvironment {
@@ -176,7 +176,8 @@ public struct VerifiedAttestation: Hashable, Sendable {
     public let environment: AttestationEnvironment
     /// Apple's receipt, as received and not verified; empty if there is none. Usable only for the fraud metric.
     public let receipt: [UInt8]
-    /// From iOS 27 and macOS 27: how the app was signed and distributed. See ``AttestationPolicy/validationCategories``.
+    /// From iOS 27 and macOS 27: how the app was signed and distributed. See
+    /// ``AttestationPolicy/validationCategories``.
     public let validationCategory: UInt32?
     /// From iOS 27 and macOS 27: the app's `CFBundleVersion`.
     public let bundleVersion: String?

@@ -25,8 +25,8 @@ public enum AuthenticatorDataError: Error, Hashable, Sendable {
 ///  │ in attestations and assertions      │ in attestations only                               │ iOS 27 on, both
 /// ```
 ///
-/// The kind of object alone determines the fields. The flags are unreliable: assertions have AT set without a credential, and the
-/// appended map occurs with and without ED. The length is unreliable too: iOS 27 appends a map.
+/// The kind of object alone determines the fields. The flags are unreliable: assertions have AT set without a
+/// credential, and the appended map occurs with and without ED. The length is unreliable too: iOS 27 appends a map.
 package struct AuthenticatorData: Hashable, Sendable {
     package let rpIDHash: [UInt8]
     /// Kept for reference; no decision depends on them.
@@ -93,8 +93,8 @@ package struct AttestedCredential: Hashable, Sendable {
     }
 }
 
-/// The CBOR map that iOS 27 and macOS 27 append to authenticator data. The nonce covers it, so it is as trustworthy as the rest.
-/// Older systems append nothing, which reads as an empty map.
+/// The CBOR map that iOS 27 and macOS 27 append to authenticator data. The nonce covers it, so it is as trustworthy as
+/// the rest. Older systems append nothing, which reads as an empty map.
 ///
 /// Keys other than the two below are accepted and not interpreted: macOS also writes `apple_cd_hash_…`.
 package struct AuthenticatorExtensions: Hashable, Sendable {

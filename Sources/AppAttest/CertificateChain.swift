@@ -11,8 +11,8 @@ import X509
 
 /// Apple's step 1: the chain of leaf, intermediate and trust root.
 ///
-/// swift-certificates checks signatures, names, validity, critical extensions and constraints (RFC 5280, section 6.1). This type
-/// checks the rest: exactly this chain, in strict DER, through an authority that may issue.
+/// swift-certificates checks signatures, names, validity, critical extensions and constraints (RFC 5280, section 6.1).
+/// This type checks the rest: exactly this chain, in strict DER, through an authority that may issue.
 struct CertificateChain {
     let leaf: Certificate
     let intermediate: Certificate
@@ -22,8 +22,8 @@ struct CertificateChain {
         self.leaf = try Self.certificate(leaf, at: .leaf)
         self.intermediate = try Self.certificate(intermediate, at: .intermediate)
         self.root = root.certificate
-        // The leaf's signature is checked with a key that isn't trusted yet. Apple's is on P-384; with RSA the sender could choose
-        // how long the check takes.
+        // The leaf's signature is checked with a key that isn't trusted yet. Apple's is on P-384; with RSA the sender
+        // could choose how long the check takes.
         guard Self.isECDSA(self.intermediate.publicKey) else { throw .intermediateKeyNotECDSA }
     }
 

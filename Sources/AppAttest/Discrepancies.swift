@@ -10,8 +10,8 @@ import X509
 
 /// What a refused object had to contain, and what it contains: texts for whoever looks for the mistake.
 ///
-/// They are made from the object again, after the verifier has refused it, and decide nothing. `received` is what the sender wrote: nobody
-/// vouches for it. No text contains a signature, a nonce or a key.
+/// They are made from the object again, after the verifier has refused it, and decide nothing. `received` is what the
+/// sender wrote: nobody vouches for it. No text contains a signature, a nonce or a key.
 package typealias Discrepancy = (expected: String, received: String)
 
 extension AttestationVerifier {

@@ -31,8 +31,8 @@ public struct TrustRoot: Sendable {
         self.init(certificate: certificate)
     }
 
-    /// - Parameter certificate: a certificate authority; it need not be Apple's. No chain verifies below a certificate that isn't
-    ///   an authority.
+    /// - Parameter certificate: a certificate authority; it need not be Apple's. No chain verifies below a certificate
+    ///   that isn't an authority.
     public init(certificate: Certificate) {
         self.certificate = certificate
         fingerprint = Array(SHA256.hash(data: certificate.encodedDER))
@@ -41,8 +41,8 @@ public struct TrustRoot: Sendable {
 
 extension TrustRoot {
     /// Apple App Attestation Root CA: P-384, valid from 2020-03-18 to 2045-03-15, SHA-256 fingerprint
-    /// `1cb9823ba28ba6ad2d33a006941de2ae4f513ef1d4e831b9f7e0fa7b6242c932`. Apple publishes it on its page of private PKI
-    /// certificates. It is part of the code, so that no file can replace it.
+    /// `1cb9823ba28ba6ad2d33a006941de2ae4f513ef1d4e831b9f7e0fa7b6242c932`. Apple publishes it on its page of private
+    /// PKI certificates. It is part of the code, so that no file can replace it.
     public static let apple: TrustRoot = {
         do { return try TrustRoot(pem: appleRootPEM) } catch {
             preconditionFailure("the embedded root certificate can't be read: \(error)")

@@ -2,7 +2,8 @@ package import Observability
 import StrictJSON
 import WireText
 
-/// One line of the audit log, of this version or an earlier one. Its texts aren't trusted: whoever could write the file could write anything.
+/// One line of the audit log, of this version or an earlier one. Its texts aren't trusted: whoever could write the file
+/// could write anything.
 package struct AuditRecord: Sendable {
     /// Members of a line, whose values are texts.
     private static let names = [

@@ -1,4 +1,5 @@
-/// Cuts a stream of bytes into lines, in bounded memory: a longer line than any that the gateway writes is skipped and counted.
+/// Cuts a stream of bytes into lines, in bounded memory: a longer line than any that the gateway writes is skipped and
+/// counted.
 package struct LineSplitter {
     /// Bytes of a line. The gateway's own have at most 16 KiB.
     package static let maximumLineBytes = 65_536

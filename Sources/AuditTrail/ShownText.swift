@@ -1,7 +1,8 @@
 import Observability
 
 extension String {
-    /// Safe on a terminal. What the gateway wrote is escaped already and stays as it is; what somebody else wrote into the file is escaped.
+    /// Safe on a terminal. What the gateway wrote is escaped already and stays as it is; what somebody else wrote into
+    /// the file is escaped.
     package var shown: String {
         let visible = unicodeScalars.allSatisfy { scalar in
             scalar == " " || EscapedText(String(scalar)).description == String(scalar) || scalar == "\\"

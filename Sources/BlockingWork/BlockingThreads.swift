@@ -2,12 +2,14 @@ import Synchronization
 
 /// A few named threads for work that may wait in the kernel: for a disk, a file lock, a full pipe.
 ///
-/// Swift's cooperative pool has one thread per core, and all timers and answers of the process share it. A blocking call there delays all of
-/// them, so it runs here instead. Calls of one instance wait for each other; calls of different instances never do.
+/// Swift's cooperative pool has one thread per core, and all timers and answers of the process share it. A blocking
+/// call there delays all of them, so it runs here instead. Calls of one instance wait for each other; calls of
+/// different instances never do.
 ///
 /// There are two ways in:
 /// - `run` makes one call. Its queue is bounded, and a call that has waited too long is refused.
-/// - As a `TaskExecutor` it runs a whole task. Swift doesn't let an executor refuse a job, so the caller bounds the number of such tasks.
+/// - As a `TaskExecutor` it runs a whole task. Swift doesn't let an executor refuse a job, so the caller bounds the
+///   number of such tasks.
 ///
 /// A thread starts when there is work for it. The threads end when the last reference to this object is released.
 package final class BlockingThreads: TaskExecutor {

@@ -1,8 +1,9 @@
 /// A strict decoder for the part of RFC 8949 that App Attest and Web Authentication use.
 ///
-/// Strict means that each value has exactly one encoding: lengths are definite and minimal, keys are unique, and there are no
-/// trailing bytes. Hostile input costs no more than its own size: an announced length is compared with the remaining bytes before
-/// it is used, no memory is reserved for it, and the depth and number of items are limited by the caller's ``CBORBounds``.
+/// Strict means that each value has exactly one encoding: lengths are definite and minimal, keys are unique, and there
+/// are no trailing bytes. Hostile input costs no more than its own size: an announced length is compared with the
+/// remaining bytes before it is used, no memory is reserved for it, and the depth and number of items are limited by
+/// the caller's ``CBORBounds``.
 package struct CBORDecoder {
     private let input: ArraySlice<UInt8>
     private let bounds: CBORBounds
@@ -60,7 +61,8 @@ package struct CBORDecoder {
         return input[position]
     }
 
-    /// The number in or after an initial byte (RFC 8949, section 3); only the shortest form is accepted (section 4.2.1).
+    /// The number in or after an initial byte (RFC 8949, section 3); only the shortest form is accepted (section
+    /// 4.2.1).
     private mutating func argument(_ information: UInt8) throws(CBORFault) -> UInt64 {
         switch information {
         case 0..<24: return UInt64(information)
@@ -80,8 +82,8 @@ package struct CBORDecoder {
         return value
     }
 
-    /// The length or count of elements that take at least `unit` bytes each. A count that exceeds the remaining input is refused
-    /// here, so that no number from the wire sizes an allocation.
+    /// The length or count of elements that take at least `unit` bytes each. A count that exceeds the remaining input
+    /// is refused here, so that no number from the wire sizes an allocation.
     private mutating func count(_ information: UInt8, unit: Int) throws(CBORFault) -> Int {
         let announced = try argument(information)
         guard announced <= UInt64(remaining / unit) else { throw .truncated }

@@ -43,7 +43,8 @@ package struct CBORMap: Equatable, Sendable {
 
     package let entries: [Entry]
 
-    /// The value of a text key. Keys are compared by UTF-8 bytes, because Swift's `==` also matches canonically equivalent texts.
+    /// The value of a text key. Keys are compared by UTF-8 bytes, because Swift's `==` also matches canonically
+    /// equivalent texts.
     package subscript(_ name: String) -> CBORValue? {
         entries.first { $0.key.isText(name) }?.value
     }

@@ -4,9 +4,10 @@ package import Telnet
 
 /// Tables of the East Asian character sets, read from glibc's iconv. Any thread.
 ///
-/// iconv never processes a target's text. It is queried once for each possible pair of bytes, when a set is first needed (some
-/// milliseconds). From then on the codecs of `Telnet` use the tables. A peer's input therefore goes only through memory-safe code that
-/// handles any split, and malformed input is treated as the WHATWG Encoding Standard requires, not as iconv treats it.
+/// iconv never processes a target's text. It is queried once for each possible pair of bytes, when a set is first
+/// needed (some milliseconds). From then on the codecs of `Telnet` use the tables. A peer's input therefore goes only
+/// through memory-safe code that handles any split, and malformed input is treated as the WHATWG Encoding Standard
+/// requires, not as iconv treats it.
 package final class IconvTables: CharacterTables {
     package static let shared = IconvTables()
 
@@ -91,7 +92,8 @@ private struct SourcePlace {
 }
 
 extension DoubleByteSet {
-    /// glibc's names. The second, if any, is for pairs that the first converts differently from the WHATWG Encoding Standard.
+    /// glibc's names. The second, if any, is for pairs that the first converts differently from the WHATWG Encoding
+    /// Standard.
     fileprivate var iconvNames: [String] {
         switch self {
         case .gb18030: ["GB18030"]
@@ -102,8 +104,8 @@ extension DoubleByteSet {
         }
     }
 
-    /// Pairs of GB 18030 for which glibc has private-use characters: the first in every version, the others since the edition of 2022
-    /// (glibc 2.41 has them, 2.36 doesn't). The WHATWG Encoding Standard has these scalars.
+    /// Pairs of GB 18030 for which glibc has private-use characters: the first in every version, the others since the
+    /// edition of 2022 (glibc 2.41 has them, 2.36 doesn't). The WHATWG Encoding Standard has these scalars.
     private static let standardScalars: [UInt16: UInt32] = [
         0xA3A0: 0x3000, 0xFE51: 0x2_0087, 0xFE52: 0x2_0089, 0xFE53: 0x2_00CC, 0xFE6C: 0x2_15D7, 0xFE76: 0x2_298F,
         0xFE91: 0x2_41FE,
@@ -139,8 +141,8 @@ extension DoubleByteSet {
         return [lead, place + (place < 63 ? 0x40 : 0x41)]
     }
 
-    /// Follows the WHATWG Encoding Standard where several pairs have the same character: it excludes the Hong Kong characters and NEC's
-    /// selection of IBM extensions.
+    /// Follows the WHATWG Encoding Standard where several pairs have the same character: it excludes the Hong Kong
+    /// characters and NEC's selection of IBM extensions.
     fileprivate var writes: (UInt8, UInt8) -> Bool {
         switch self {
         case .big5: { lead, _ in lead >= 0xA1 }

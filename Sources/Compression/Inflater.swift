@@ -38,7 +38,8 @@ package final class Inflater {
     private let format: Format
     private var stream: ZlibStream?
     private var hasEnded = false
-    /// Not nil for a stream that began in another process: zlib knows its blocks only, so the checksum behind them is compared here.
+    /// Not nil for a stream that began in another process: zlib knows its blocks only, so the checksum behind them is
+    /// compared here.
     private var trailer: ZlibTrailer?
     /// The last byte that was taken: its highest bits may belong to the next block.
     private var lastByte: UInt8 = 0
@@ -71,8 +72,8 @@ package final class Inflater {
 
     /// Consumes compressed bytes from the front of `input` and returns at most `limit` inflated ones.
     ///
-    /// If all of `input` was consumed and fewer than `limit` bytes were returned, nothing is held back. After exactly `limit` bytes the
-    /// next call may return more, even without input. Nothing is consumed after the end of a stream.
+    /// If all of `input` was consumed and fewer than `limit` bytes were returned, nothing is held back. After exactly
+    /// `limit` bytes the next call may return more, even without input. Nothing is consumed after the end of a stream.
     ///
     /// The data before a corrupt position is returned; the next call throws, and so does every later one.
     package func inflate(_ input: inout ArraySlice<UInt8>, limit: Int) throws(CompressionError) -> Piece {
@@ -100,7 +101,8 @@ package final class Inflater {
         // Z_DATA_ERROR, or Z_NEED_DICT: no dictionary was agreed on.
         default:
             guard !run.output.isEmpty else { throw .corrupt }
-            // The valid data is returned first. The last input byte is put back, so that the caller calls again and gets the error.
+            // The valid data is returned first. The last input byte is put back, so that the caller calls again and
+            // gets the error.
             if input.isEmpty { input = before.suffix(1) }
             return Piece(bytes: run.output, isEnd: false)
         }

@@ -1,8 +1,8 @@
 import CZlib
 package import WebSocketWire
 
-/// zlib's implementation of `DeflateEngine` for permessage-deflate (RFC 7692): one window for any number of messages. Not thread-safe. It
-/// allocates all of its memory at once.
+/// zlib's implementation of `DeflateEngine` for permessage-deflate (RFC 7692): one window for any number of messages.
+/// Not thread-safe. It allocates all of its memory at once.
 package final class MessageDeflateEngine: DeflateEngine {
     private let stream: ZlibStream
 

@@ -1,8 +1,8 @@
 import CZlib
 package import WebSocketWire
 
-/// zlib's implementation of `InflateEngine` for permessage-deflate (RFC 7692): raw DEFLATE over one window for any number of messages. Not
-/// thread-safe. zlib allocates the window when the first output must be kept in it.
+/// zlib's implementation of `InflateEngine` for permessage-deflate (RFC 7692): raw DEFLATE over one window for any
+/// number of messages. Not thread-safe. zlib allocates the window when the first output must be kept in it.
 package final class MessageInflateEngine: InflateEngine {
     private let stream: ZlibStream
     private var isBetweenBlocks = false
@@ -33,15 +33,16 @@ package final class MessageInflateEngine: InflateEngine {
             written += step.written
             switch step.status {
             case Z_OK:
-                // Directly after a block, `data_type` contains 128, and its lowest three bits are the number of unused bits of the last
-                // byte. After a call that had nothing to do it contains neither.
+                // Directly after a block, `data_type` contains 128, and its lowest three bits are the number of unused
+                // bits of the last byte. After a call that had nothing to do it contains neither.
                 isBetweenBlocks = stream.withPointer { $0.pointee.data_type & 0x87 } == 128
             // Nothing to do: no input and no output left.
             case Z_BUF_ERROR:
                 return InflateStep(taken: taken, written: written, isBetweenBlocks: isBetweenBlocks)
             case Z_STREAM_END:
-                // A final block doesn't end a message (RFC 7692 §7.2.3.4). Of the two ways to continue, this one leaves the window in
-                // place. Copying it would let a client cause copies of 64 KiB with an empty block of two bytes.
+                // A final block doesn't end a message (RFC 7692 §7.2.3.4). Of the two ways to continue, this one leaves
+                // the window in place. Copying it would let a client cause copies of 64 KiB with an empty block of two
+                // bytes.
                 guard stream.withPointer(inflateResetKeep) == Z_OK else { throw .outOfMemory }
                 isBetweenBlocks = false
             case Z_MEM_ERROR: throw .outOfMemory

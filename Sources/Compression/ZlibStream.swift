@@ -34,7 +34,8 @@ struct ZlibStream: ~Copyable {
         let output: [UInt8]
     }
 
-    /// Calls `body` once with `input` and room for `capacity` bytes, and removes the consumed bytes from the front of `input`.
+    /// Calls `body` once with `input` and room for `capacity` bytes, and removes the consumed bytes from the front of
+    /// `input`.
     func run(
         _ input: inout ArraySlice<UInt8>, capacity: Int, _ body: (UnsafeMutablePointer<z_stream>) -> CInt
     ) -> Run {
@@ -67,8 +68,8 @@ struct ZlibStream: ~Copyable {
         let written: Int
     }
 
-    /// Calls `body` once with `input` from `start` on and the room of `output` from `end` on. zlib counts in 32 bits; the caller handles
-    /// the rest of longer input in its next step.
+    /// Calls `body` once with `input` from `start` on and the room of `output` from `end` on. zlib counts in 32 bits;
+    /// the caller handles the rest of longer input in its next step.
     func step(
         _ input: Span<UInt8>, _ start: Int, _ output: inout MutableSpan<UInt8>, _ end: Int,
         _ body: (UnsafeMutablePointer<z_stream>) -> CInt

@@ -6,8 +6,8 @@ import X509
 
 /// The plan of an attestation. Unchanged, it yields a genuine attestation; each forgery changes one part of it.
 ///
-/// The order is: authenticator data, the nonce over it, the leaf with the nonce, the object. A change in one step affects all later
-/// steps, so that a forgery has only the defect it is named for.
+/// The order is: authenticator data, the nonce over it, the leaf with the nonce, the object. A change in one step
+/// affects all later steps, so that a forgery has only the defect it is named for.
 struct AttestationPlan {
     let device: SimulatedDevice
     var authority: SimulatedAuthority
@@ -97,7 +97,8 @@ struct AttestationPlan {
     }
 }
 
-/// Authenticator data as separate fields, each of which a forgery may change. AppAttest's `AuthenticatorData` documents the layout.
+/// Authenticator data as separate fields, each of which a forgery may change. AppAttest's `AuthenticatorData` documents
+/// the layout.
 struct AuthenticatorDataPlan {
     var rpIDHash: [UInt8]
     var flags: UInt8 = 0x40

@@ -1,5 +1,5 @@
-/// CBOR written by a simulated device (RFC 8949). Unlike AppAttest's decoder it also supports non-strict encodings, which forgeries
-/// need.
+/// CBOR written by a simulated device (RFC 8949). Unlike AppAttest's decoder it also supports non-strict encodings,
+/// which forgeries need.
 package enum CBORItem: Sendable {
     case unsigned(UInt64)
     /// The number is `-1 - argument`.

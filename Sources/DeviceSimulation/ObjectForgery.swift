@@ -68,8 +68,8 @@ enum DERForgery {
         bytes[found.upperBound - 1] &+= 1
     }
 
-    /// Signs again until the signature's last bit is zero, and marks that bit as unused. A reader that ignores the number of unused
-    /// bits accepts it.
+    /// Signs again until the signature's last bit is zero, and marks that bit as unused. A reader that ignores the
+    /// number of unused bits accepts it.
     static func withUnusedBit(_ certificate: Certificate, signedBy key: P384.Signing.PrivateKey) throws -> [UInt8] {
         let signed = Array(certificate.tbsCertificateBytes)
         var signature: [UInt8]

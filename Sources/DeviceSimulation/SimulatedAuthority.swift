@@ -4,9 +4,9 @@ package import FoundationEssentials
 import SwiftASN1
 package import X509
 
-/// A replacement for Apple's App Attestation CA: a root and an intermediate on P-384 with names, extensions and lifetimes like
-/// Apple's, and its own keys. A gateway configured to trust its root accepts simulated devices as real ones. For tests and
-/// demonstrations.
+/// A replacement for Apple's App Attestation CA: a root and an intermediate on P-384 with names, extensions and
+/// lifetimes like Apple's, and its own keys. A gateway configured to trust its root accepts simulated devices as real
+/// ones. For tests and demonstrations.
 package struct SimulatedAuthority: Sendable {
     /// The names of the certificates. The defaults are Apple's own names with "Simulated" added.
     package struct Names: Hashable, Sendable, Codable {

@@ -2,8 +2,8 @@ package import AppAttest
 import Crypto
 package import FoundationEssentials
 
-/// A simulated app on a device with a key in its Secure Enclave: it returns what `DCAppAttestService` returns to an app, with time
-/// and authority as arguments. One value is one App Attest key, with the device key that signs proofs.
+/// A simulated app on a device with a key in its Secure Enclave: it returns what `DCAppAttestService` returns to an
+/// app, with time and authority as arguments. One value is one App Attest key, with the device key that signs proofs.
 package struct SimulatedDevice: Sendable {
     /// The device's optional properties.
     package struct Options: Hashable, Sendable, Codable {

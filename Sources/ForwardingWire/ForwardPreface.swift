@@ -1,8 +1,10 @@
 package import WireText
 
-/// What a gateway tells another one about a client that resumes a session there, before the upgrade that names the session.
+/// What a gateway tells another one about a client that resumes a session there, before the upgrade that names the
+/// session.
 ///
-/// Nothing of it is a decision: the gateway that receives it decides whether the client may have the session, and whether it would be admitted now.
+/// Nothing of it is a decision: the gateway that receives it decides whether the client may have the session, and
+/// whether it would be admitted now.
 package struct ForwardPreface: Hashable, Sendable {
     /// The client's address, as the first gateway has found it: a trusted proxy may have named it. The port is 0 then.
     package var client: SocketAddress
@@ -10,8 +12,9 @@ package struct ForwardPreface: Hashable, Sendable {
     package var isTLS: Bool
     /// Of the first gateway; both use it in their logs and answers.
     package var requestID: String
-    /// The client that the first gateway has admitted, in the form that crosses to another process. Nil: the client has nothing but the session's token, and
-    /// the first gateway asks whose it is; the answer is the first message, before those of the session.
+    /// The client that the first gateway has admitted, in the form that crosses to another process. Nil: the client has
+    /// nothing but the session's token, and the first gateway asks whose it is; the answer is the first message, before
+    /// those of the session.
     package var principal: [UInt8]?
 
     package init(client: SocketAddress, isTLS: Bool, requestID: String) {
@@ -49,8 +52,9 @@ package enum ForwardPrefaceFault: Error, Hashable, Sendable {
     case afterEnd
 }
 
-/// The binary form, version 1: `PCUF`, the version, three bytes of length, then fields. A field has a kind (1 byte), a length (2 bytes) and
-/// its value; numbers are in network order. Fields of kind 128 and above may be ignored by who doesn't know them.
+/// The binary form, version 1: `PCUF`, the version, three bytes of length, then fields. A field has a kind (1 byte), a
+/// length (2 bytes) and its value; numbers are in network order. Fields of kind 128 and above may be ignored by who
+/// doesn't know them.
 enum ForwardPrefaceForm {
     static let signature = Array("PCUF".utf8)
     static let version: UInt8 = 1

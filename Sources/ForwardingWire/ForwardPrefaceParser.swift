@@ -10,8 +10,8 @@ package enum ForwardPrefaceProgress: Hashable, Sendable {
 
 /// Parses the preface at the start of a connection from another gateway, however its bytes are split.
 ///
-/// It stops at the first byte that can't belong to one, and holds at most ``ForwardPrefaceLimits/maximumBytes`` and the fixed header. Use it only
-/// for a peer that has proved to be a gateway of the fleet.
+/// It stops at the first byte that can't belong to one, and holds at most ``ForwardPrefaceLimits/maximumBytes`` and the
+/// fixed header. Use it only for a peer that has proved to be a gateway of the fleet.
 package struct ForwardPrefaceParser: Sendable {
     private var held: [UInt8] = []
     private var hasEnded = false

@@ -1,12 +1,14 @@
 import WireText
 
-/// The answer of the gateway that has a session to another gateway's upgrade: a 101, behind which the WebSocket's frames follow, or a refusal.
+/// The answer of the gateway that has a session to another gateway's upgrade: a 101, behind which the WebSocket's
+/// frames follow, or a refusal.
 ///
 /// A refusal's body is for people, and dropped.
 package struct ForwardedAnswer: Sendable {
     /// Of the answer's header; a gateway's own answers are much shorter.
     package static let maximumHeadBytes = 16_384
-    /// A field of a refusal. The gateway has no such session: it has ended, or this is another process than the one that had it.
+    /// A field of a refusal. The gateway has no such session: it has ended, or this is another process than the one
+    /// that had it.
     package static let unknownSession = (name: "X-Session", value: "unknown")
 
     package enum Fault: Error, Hashable, Sendable {

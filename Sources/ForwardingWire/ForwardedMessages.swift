@@ -1,7 +1,7 @@
 import WebSocketWire
 
-/// Reads what the gateway that has a session sends to a client of another gateway: whole messages, joined from their frames (RFC 6455 §5.4), however the
-/// bytes are split.
+/// Reads what the gateway that has a session sends to a client of another gateway: whole messages, joined from their
+/// frames (RFC 6455 §5.4), however the bytes are split.
 package struct ForwardedMessages: Sendable {
     /// Of one message.
     package static let maximumMessageBytes = 1_048_576
@@ -58,8 +58,8 @@ package struct ForwardedMessages: Sendable {
     }
 }
 
-/// Writes what a client sends to the gateway that has its session: the headers of its frames (RFC 6455 §5.2). Their mask protects intermediaries, of which
-/// there are none: it is zero.
+/// Writes what a client sends to the gateway that has its session: the headers of its frames (RFC 6455 §5.2). Their
+/// mask protects intermediaries, of which there are none: it is zero.
 package struct ForwardedInput: Sendable {
     private var isWithinMessage = false
 

@@ -8,8 +8,8 @@ import RelayCore
 import Settings
 import WireText
 
-/// The parts that a gateway makes from a configuration at its start and at each reload: settings for the engine and the edge, with the
-/// state that is kept. Nothing here listens or dials.
+/// The parts that a gateway makes from a configuration at its start and at each reload: settings for the engine and the
+/// edge, with the state that is kept. Nothing here listens or dials.
 struct GatewayParts {
     let relay: RelaySettings
     let edge: EdgeSettings

@@ -104,8 +104,8 @@ struct GatewayService: Service {
         }
     }
 
-    /// Closes sessions whose proof has expired, as that of an access token unless sessions may outlive tokens, and those that were only reported, when
-    /// `REQUIRE_APP_AUTH=report` ends.
+    /// Closes sessions whose proof has expired, as that of an access token unless sessions may outlive tokens, and
+    /// those that were only reported, when `REQUIRE_APP_AUTH=report` ends.
     private func closeExpired() async {
         var report = ReportEnd()
         while !Task.isCancelled {
@@ -180,8 +180,8 @@ struct CertificateReminder {
 
 /// Returns the memory of ended sessions to the system.
 ///
-/// glibc keeps freed memory. After many clients have left, that is most of the process' memory. Some of it is freed only when the timers of
-/// the sessions would have fired, so the heap is trimmed several times.
+/// glibc keeps freed memory. After many clients have left, that is most of the process' memory. Some of it is freed
+/// only when the timers of the sessions would have fired, so the heap is trimmed several times.
 struct MemoryReturn {
     /// The peak of open connections from which trimming the heap is worthwhile.
     private static let crowd = 256

@@ -51,7 +51,8 @@ struct GatewayState: Sendable {
         apply(live)
     }
 
-    /// With limits that ``apply(_:)`` replaces at once: what a reload changes isn't known here, so none of it can be read at the start only.
+    /// With limits that ``apply(_:)`` replaces at once: what a reload changes isn't known here, so none of it can be
+    /// read at the start only.
     ///
     /// - Parameter signing: when signing keys are replaced, and for how long they are kept.
     private init(
@@ -97,7 +98,8 @@ struct GatewayState: Sendable {
         tokens = if let store, start.hasAppAttest { try TokenState(start, store, signing) } else { nil }
     }
 
-    /// Applies what the settings say now, at the start and at each reload. Counts are kept, and existing sessions continue.
+    /// Applies what the settings say now, at the start and at each reload. Counts are kept, and existing sessions
+    /// continue.
     func apply(_ live: LiveConfiguration) {
         figures.replace(with: LiveFigures(live))
         let connections = live.connections
@@ -200,7 +202,8 @@ extension StoreFailure {
 }
 
 extension LiveConfiguration {
-    /// A next ticket is renewed at half of it: so after the loss of its session it is valid for as long as a session waits for its client. Nil: none does.
+    /// A next ticket is renewed at half of it: so after the loss of its session it is valid for as long as a session
+    /// waits for its client. Nil: none does.
     fileprivate var nextTicketLifetime: Duration? {
         self.resume.graceMinutes == 0 ? nil : .seconds(2 * 60 * self.resume.graceMinutes)
     }

@@ -32,8 +32,9 @@ struct ReportReminder {
     }
 }
 
-/// Decides when the sessions of clients that were only reported have to end: when the mode does, by its date or by a reload. A client that
-/// was admitted in the last moment may get its session a little later, so they are looked for a few times.
+/// Decides when the sessions of clients that were only reported have to end: when the mode does, by its date or by a
+/// reload. A client that was admitted in the last moment may get its session a little later, so they are looked for a
+/// few times.
 struct ReportEnd {
     static let looks = 10
 
@@ -54,8 +55,8 @@ struct ReportEnd {
 }
 
 extension Gateway {
-    /// Closes the sessions of clients that were only reported. At the end of report mode all anonymous clients are closed, also those that
-    /// came in before it.
+    /// Closes the sessions of clients that were only reported. At the end of report mode all anonymous clients are
+    /// closed, also those that came in before it.
     func closeReported() async {
         let isEndOfMode = if case .reported = server.appAuth { true } else { false }
         let count = await server.closeSessions(

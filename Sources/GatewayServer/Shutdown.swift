@@ -9,7 +9,8 @@ import Relay
 import Settings
 import Synchronization
 
-/// The orderly shutdown: refuse new clients, let sessions continue for the grace period, close the remaining ones, exit by the deadline.
+/// The orderly shutdown: refuse new clients, let sessions continue for the grace period, close the remaining ones, exit
+/// by the deadline.
 ///
 /// It ends at once when no session and no registration is left.
 struct Shutdown {
@@ -22,7 +23,8 @@ struct Shutdown {
         self.gateway = gateway
     }
 
-    /// Exits by the deadline, even if a reactor, the disk or Swift's pool is blocked: nothing here waits for any of them.
+    /// Exits by the deadline, even if a reactor, the disk or Swift's pool is blocked: nothing here waits for any of
+    /// them.
     private func leave(by deadline: DispatchTime) {
         let logger = gateway.logger
         let journal = gateway.state.journal

@@ -4,7 +4,8 @@ import FoundationEssentials
 import KeyStore
 import Settings
 
-/// The state of access tokens, which is kept through every reload: signing keys, used proofs, and what the settings say of the issuer.
+/// The state of access tokens, which is kept through every reload: signing keys, used proofs, and what the settings say
+/// of the issuer.
 struct TokenState: Sendable {
     let keys: TokenKeys
     private let store: GatewayStore

@@ -5,8 +5,8 @@ enum Authority {
     private static let maximumPortDigits = 5
     private static let maximumPort = 65_535
 
-    /// An empty host is refused (RFC 9110 §4.2.1), and so is user information, which §4.2.4 warns about. An empty port is allowed (RFC 3986
-    /// §3.2.3).
+    /// An empty host is refused (RFC 9110 §4.2.1), and so is user information, which §4.2.4 warns about. An empty port
+    /// is allowed (RFC 3986 §3.2.3).
     static func isValid(_ text: Span<UInt8>, requiringPort: Bool = false) -> Bool {
         guard let hostEnd = hostEnd(in: text) else { return false }
         guard hostEnd < text.count else { return !requiringPort }

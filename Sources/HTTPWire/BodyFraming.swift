@@ -50,7 +50,8 @@ struct FramingFields {
         }
     }
 
-    /// RFC 9112 §3.2: HTTP/1.1 requires one Host field. HTTP/1.0 requires none, but repeated or malformed ones are refused there too.
+    /// RFC 9112 §3.2: HTTP/1.1 requires one Host field. HTTP/1.0 requires none, but repeated or malformed ones are
+    /// refused there too.
     func checkHost(_ bytes: Span<UInt8>, _ version: HTTPVersion) throws(RequestFault) {
         guard hosts <= 1 else { throw .hostRepeated }
         guard hosts == 1 else {

@@ -1,6 +1,7 @@
 import WireText
 
-/// A set of ASCII bytes. Copy it into a local constant before a loop: each use of a static property checks that it is initialised.
+/// A set of ASCII bytes. Copy it into a local constant before a loop: each use of a static property checks that it is
+/// initialised.
 struct ByteSet: Sendable {
     private let low: UInt64
     private let high: UInt64
@@ -32,8 +33,8 @@ struct ByteSet: Sendable {
     static let registeredName = ByteSet(alphanumericsAnd: "-._~!$&'()*+,;=%")
     /// `pchar`, the slash and the percent sign (RFC 3986 §3.3).
     static let path = ByteSet(alphanumericsAnd: "-._~!$&'()*+,;=%:@/")
-    /// All visible ASCII except `"`, `#`, `<` and `>`. These are the bytes that the query percent-encode set of the URL Standard (§1.3)
-    /// leaves unescaped, so browsers send them. RFC 3986 §3.4 allows fewer.
+    /// All visible ASCII except `"`, `#`, `<` and `>`. These are the bytes that the query percent-encode set of the URL
+    /// Standard (§1.3) leaves unescaped, so browsers send them. RFC 3986 §3.4 allows fewer.
     static let query = ByteSet(alphanumericsAnd: "!$%&'()*+,-./:;=?@[\\]^_`{|}~")
     /// The bytes allowed in any form of a request target before its query, including the brackets of an IPv6 address.
     static let target = ByteSet(alphanumericsAnd: "-._~!$&'()*+,;=%:@/[]")
@@ -61,7 +62,8 @@ extension Span<UInt8> {
         return true
     }
 
-    /// Whether each percent sign begins an escape of two hexadecimal digits (RFC 3986 §2.1) and all other bytes are in `set`.
+    /// Whether each percent sign begins an escape of two hexadecimal digits (RFC 3986 §2.1) and all other bytes are in
+    /// `set`.
     func isEscapedText(of set: ByteSet) -> Bool {
         var index = 0
         while index < count {

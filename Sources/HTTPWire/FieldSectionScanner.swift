@@ -19,8 +19,8 @@ struct FieldRange: Hashable, Sendable {
     var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
 }
 
-/// Parses field lines up to the empty line after them (RFC 9112 §5), byte by byte, so it can stop and continue anywhere. Used for the
-/// header and for trailers.
+/// Parses field lines up to the empty line after them (RFC 9112 §5), byte by byte, so it can stop and continue
+/// anywhere. Used for the header and for trailers.
 ///
 /// ```
 /// field-name ":" OWS field-value OWS CRLF
@@ -67,7 +67,8 @@ struct FieldSectionScanner {
         lineStart = start
     }
 
-    /// The first position that no byte of this line may have, except its CR. The CRLF counts toward the section, not the line.
+    /// The first position that no byte of this line may have, except its CR. The CRLF counts toward the section, not
+    /// the line.
     private var lineEndLimit: Int { min(lineStart + maximumFieldBytes, start + maximumBytes - 2) }
 
     /// - Parameters:

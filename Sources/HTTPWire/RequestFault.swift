@@ -1,4 +1,5 @@
-/// Why a request is refused. The end of the request is then uncertain, so the connection must be closed after the response.
+/// Why a request is refused. The end of the request is then uncertain, so the connection must be closed after the
+/// response.
 package enum RequestFault: Error, Hashable, Sendable, CaseIterable {
     // MARK: Lines (RFC 9112 §2.2)
 
@@ -8,13 +9,15 @@ package enum RequestFault: Error, Hashable, Sendable, CaseIterable {
 
     // MARK: The request line (RFC 9112 §3)
 
-    /// A byte in the method that isn't allowed in a token. It detects TLS records and other binary data at their first byte.
+    /// A byte in the method that isn't allowed in a token. It detects TLS records and other binary data at their first
+    /// byte.
     case methodByte
     case methodTooLong
     /// A part is missing or empty, or the separator isn't a single space.
     case requestLineMalformed
     case requestLineTooLong
-    /// A byte that isn't allowed in a path (RFC 3986 §3.3), or one in the query that browsers escape: see ``ByteSet/query``.
+    /// A byte that isn't allowed in a path (RFC 3986 §3.3), or one in the query that browsers escape: see
+    /// ``ByteSet/query``.
     case targetByte
     /// None of the four forms, or a form that the method doesn't allow (RFC 9112 §3.2).
     case targetMalformed
@@ -51,7 +54,8 @@ package enum RequestFault: Error, Hashable, Sendable, CaseIterable {
     case transferEncodingRepeated
     case transferEncodingUnsupported
     case transferEncodingInHTTP10
-    /// Never reported by the parser: whether a request needs a body depends on its purpose. See ``RequestHead/lacksLength``.
+    /// Never reported by the parser: whether a request needs a body depends on its purpose. See
+    /// ``RequestHead/lacksLength``.
     case lengthRequired
     case bodyTooLarge
 

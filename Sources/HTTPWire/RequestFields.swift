@@ -50,8 +50,8 @@ package struct RequestFields: RandomAccessCollection, Hashable, Sendable {
         return value.map { .one(bytes[$0]) } ?? .absent
     }
 
-    /// The elements of a list (RFC 9110 §5.6.1) in all fields of this name, in order. Empty elements are included; callers must ignore a
-    /// reasonable number of them.
+    /// The elements of a list (RFC 9110 §5.6.1) in all fields of this name, in order. Empty elements are included;
+    /// callers must ignore a reasonable number of them.
     package func members(_ name: String) -> some Sequence<ArraySlice<UInt8>> {
         ranges.lazy.filter { isNamed(name, $0) }.flatMap { ListMembers(bytes[$0.value]) }
     }
@@ -67,10 +67,11 @@ package struct RequestFields: RandomAccessCollection, Hashable, Sendable {
     }
 }
 
-/// The elements of one field value that is a list (RFC 9110 §5.6.1), without surrounding white space. An empty value has none.
+/// The elements of one field value that is a list (RFC 9110 §5.6.1), without surrounding white space. An empty value
+/// has none.
 ///
-/// A comma within a quoted string (§5.6.4) is part of the string. An unmatched quotation mark is an ordinary byte, so it can't hide
-/// elements that a proxy appended.
+/// A comma within a quoted string (§5.6.4) is part of the string. An unmatched quotation mark is an ordinary byte, so
+/// it can't hide elements that a proxy appended.
 package struct ListMembers: Sequence, IteratorProtocol {
     private var rest: ArraySlice<UInt8>
     private var isAtEnd: Bool

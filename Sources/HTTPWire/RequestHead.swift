@@ -11,8 +11,8 @@ package struct RequestHead: Hashable, Sendable {
     package let framing: BodyFraming
     /// Whether the client waits for `100 Continue` before it sends the body (RFC 9110 §10.1.1).
     package let expectsContinue: Bool
-    /// Whether the connection may be reused after this request (RFC 9112 §9.3). Never after CONNECT: its client may take what follows for a
-    /// tunnel's data (RFC 9110 §9.3.6).
+    /// Whether the connection may be reused after this request (RFC 9112 §9.3). Never after CONNECT: its client may
+    /// take what follows for a tunnel's data (RFC 9110 §9.3.6).
     package let keepsAlive: Bool
     package let fields: RequestFields
 
@@ -76,8 +76,8 @@ package struct RequestHead: Hashable, Sendable {
 
     package func isPath(_ path: String) -> Bool { self.path.elementsEqual(path.utf8) }
 
-    /// Whether a request without framing has a method that expects content (RFC 9110 §9.3.3, §9.3.4, RFC 5789). A server may refuse it with
-    /// ``RequestFault/lengthRequired``.
+    /// Whether a request without framing has a method that expects content (RFC 9110 §9.3.3, §9.3.4, RFC 5789). A
+    /// server may refuse it with ``RequestFault/lengthRequired``.
     package var lacksLength: Bool {
         framing == .none && (isMethod("POST") || isMethod("PUT") || isMethod("PATCH"))
     }

@@ -1,6 +1,7 @@
 import WireText
 
-/// Parses the request line (RFC 9112 §3) and the empty lines before it, byte by byte, so it can stop and continue anywhere.
+/// Parses the request line (RFC 9112 §3) and the empty lines before it, byte by byte, so it can stop and continue
+/// anywhere.
 ///
 /// ```
 /// method SP request-target SP HTTP-version CRLF
@@ -159,7 +160,8 @@ struct RequestLineScanner {
         return isMissing ? .requestLineMalformed : .versionMalformed
     }
 
-    /// RFC 9110 §15.6.6. Higher minor versions of HTTP/1 don't exist. §2.5 would treat them as 1.1; they are refused here.
+    /// RFC 9110 §15.6.6. Higher minor versions of HTTP/1 don't exist. §2.5 would treat them as 1.1; they are refused
+    /// here.
     private func checkVersion(_ bytes: Span<UInt8>) throws(RequestFault) {
         guard bytes[minorVersion - 2] == UInt8(ascii: "1"), bytes[minorVersion] <= UInt8(ascii: "1") else {
             throw .versionNotSupported

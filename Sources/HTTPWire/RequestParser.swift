@@ -2,10 +2,11 @@
 package enum RequestEvent: Hashable, Sendable {
     /// All input is consumed, and nothing is complete.
     case needsMore
-    /// The header is complete. The parser stops after it, so that the caller can decide: continue with the body, send `100 Continue` first,
-    /// refuse, or upgrade and stop using the parser.
+    /// The header is complete. The parser stops after it, so that the caller can decide: continue with the body, send
+    /// `100 Continue` first, refuse, or upgrade and stop using the parser.
     case head(RequestHead)
-    /// A piece of the body, as positions in the input. All pieces together are within ``RequestLimits/maximumBodyBytes``.
+    /// A piece of the body, as positions in the input. All pieces together are within
+    /// ``RequestLimits/maximumBodyBytes``.
     case body(Range<Int>)
     /// The request is complete. The following bytes belong to the next one; see ``RequestParser/reset()``.
     case end
@@ -39,8 +40,8 @@ package struct RequestParser: Sendable {
     /// The header bytes until the header is complete.
     private var bytes: [UInt8] = []
     private var position = 0
-    /// Whether the method is HEAD, as far as it has arrived. Also set for malformed requests: their responses have no content either (RFC
-    /// 9110 §9.3.2).
+    /// Whether the method is HEAD, as far as it has arrived. Also set for malformed requests: their responses have no
+    /// content either (RFC 9110 §9.3.2).
     package private(set) var isHead = false
 
     package init(limits: RequestLimits = RequestLimits()) { self.limits = limits }
@@ -48,7 +49,8 @@ package struct RequestParser: Sendable {
     /// Whether a byte of the request line has arrived. An empty line before it doesn't count.
     package var hasBegun: Bool { line.hasBegun }
 
-    /// Prepares the parser for the next request of a connection. After a malformed request there is no next one: the parser doesn't change.
+    /// Prepares the parser for the next request of a connection. After a malformed request there is no next one: the
+    /// parser doesn't change.
     package mutating func reset() {
         if case .malformed = phase { return }
         self = RequestParser(limits: limits)

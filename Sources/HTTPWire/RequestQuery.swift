@@ -1,14 +1,15 @@
 import WireText
 
-/// A query as parameters, in the format of HTML forms: `name=value` pairs separated by `&`, with `+` for a space and percent escapes (RFC
-/// 3986 §2.1). It is decoded on access.
+/// A query as parameters, in the format of HTML forms: `name=value` pairs separated by `&`, with `+` for a space and
+/// percent escapes (RFC 3986 §2.1). It is decoded on access.
 package struct RequestQuery: Hashable, Sendable {
     package enum Parameter: Sendable {
         case absent
         case value(String)
-        /// The parameter is repeated, longer than ``RequestQuery/maximumValueBytes``, not UTF-8, or contains a malformed escape or a
-        /// control character; or any name has a malformed escape, or there are more than ``RequestQuery/maximumParameters``. If it is
-        /// repeated, another server might read either value, so none is returned.
+        /// The parameter is repeated, longer than ``RequestQuery/maximumValueBytes``, not UTF-8, or contains a
+        /// malformed escape or a control character; or any name has a malformed escape, or there are more than
+        /// ``RequestQuery/maximumParameters``. If it is repeated, another server might read either value, so none is
+        /// returned.
         case malformed
     }
 

@@ -58,8 +58,8 @@ struct RequestTarget {
         self.query = query
     }
 
-    /// RFC 3986 §3.3. ``RequestLineScanner`` checks the bytes of a query. A percent sign in it that begins no escape is accepted, because
-    /// browsers send it; ``RequestQuery`` reports such a value as malformed.
+    /// RFC 3986 §3.3. ``RequestLineScanner`` checks the bytes of a query. A percent sign in it that begins no escape is
+    /// accepted, because browsers send it; ``RequestQuery`` reports such a value as malformed.
     private static func pathAndQuery(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(RequestFault)
         -> (path: Range<Int>, query: Range<Int>?)
     {

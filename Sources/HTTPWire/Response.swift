@@ -1,12 +1,14 @@
 import WireText
 
-/// One field of a response. Only valid fields can be created, so no text can end its line or add another field (RFC 9110 §5.5).
+/// One field of a response. Only valid fields can be created, so no text can end its line or add another field (RFC
+/// 9110 §5.5).
 package struct ResponseField: Hashable, Sendable {
     package let name: String
     package let value: String
 
     /// - Parameters:
-    ///   - name: a token (RFC 9110 §5.1). Connection, Content-Length and Transfer-Encoding are reserved for ``ResponseWriter``.
+    ///   - name: a token (RFC 9110 §5.1). Connection, Content-Length and Transfer-Encoding are reserved for
+    ///     ``ResponseWriter``.
     ///   - value: no control characters except HTAB, and no white space at either end. May be empty.
     /// - Returns: nil if either is invalid.
     package init?(_ name: String, _ value: String) {
@@ -75,8 +77,8 @@ package struct ResponseStatus: Hashable, Sendable {
     /// RFC 9110 §6.4.1 and §15.3.6: these statuses never have content.
     var forbidsContent: Bool { code < 200 || [204, 205, 304].contains(code) }
 
-    /// RFC 9110 §8.6: 1xx and 204 must not have Content-Length. A 304 would have the length of the 200, which isn't known here. A 205 has
-    /// zero.
+    /// RFC 9110 §8.6: 1xx and 204 must not have Content-Length. A 304 would have the length of the 200, which isn't
+    /// known here. A 205 has zero.
     var forbidsContentLength: Bool { code < 200 || code == 204 || code == 304 }
 
     package static let `continue` = Self(known: 100)

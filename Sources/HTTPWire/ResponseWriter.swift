@@ -1,6 +1,8 @@
-/// Writes the response to one request: interim responses if any, then a whole or a streamed response. One value per connection.
+/// Writes the response to one request: interim responses if any, then a whole or a streamed response. One value per
+/// connection.
 ///
-/// Only this type decides on framing and on closing the connection, so both always match the bytes. Calls out of order write nothing.
+/// Only this type decides on framing and on closing the connection, so both always match the bytes. Calls out of order
+/// write nothing.
 package struct ResponseWriter: Hashable, Sendable {
     private enum State {
         case ready
@@ -46,8 +48,8 @@ package struct ResponseWriter: Hashable, Sendable {
 
     // MARK: Whole responses
 
-    /// A status without content drops `body`. HEAD does too, but keeps the Content-Length that GET would have (RFC 9110 §9.3.2). After a
-    /// 101 the other protocol begins. Interim statuses aren't allowed here and become a 500.
+    /// A status without content drops `body`. HEAD does too, but keeps the Content-Length that GET would have (RFC 9110
+    /// §9.3.2). After a 101 the other protocol begins. Interim statuses aren't allowed here and become a 500.
     package mutating func write(_ response: Response, body: [UInt8] = [], into output: inout [UInt8]) {
         guard state == .ready else { return }
         guard isWritable(response) else { return writeFailure(into: &output) }

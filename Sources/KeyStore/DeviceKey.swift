@@ -48,8 +48,8 @@ package struct DeviceKey: Hashable, Sendable {
         self.revocationReason = revocationReason
     }
 
-    /// No device's counter is higher: an assertion raises it by one, and so many are one every 50 ms, day and night, for more than three years. A record that says
-    /// so would lock its device out for ever, or nearly.
+    /// No device's counter is higher: an assertion raises it by one, and so many are one every 50 ms, day and night,
+    /// for more than three years. A record that says so would lock its device out for ever, or nearly.
     package static let largestCounter: UInt32 = 0x7FFF_FFFF
 
     package var isRevoked: Bool { revokedAt != nil }
@@ -57,7 +57,8 @@ package struct DeviceKey: Hashable, Sendable {
     /// Nothing but its identifier and its revocation is left.
     package var isErased: Bool { publicKeyX963.isEmpty }
 
-    /// `revocationReason` of a key whose erasure has begun. It isn't a revocation of the operator's, so it ends with the erasure.
+    /// `revocationReason` of a key whose erasure has begun. It isn't a revocation of the operator's, so it ends with
+    /// the erasure.
     package static let erasingReason = "(its erasure has begun)"
     /// `revocationReason` of a key of which nothing else is left.
     package static let erasedReason = "(erased)"
@@ -70,8 +71,8 @@ package struct DeviceKey: Hashable, Sendable {
 
     /// This record updated with `newer`, a verified attestation of the same key.
     ///
-    /// All registries share this rule. The facts proved by the attestation are replaced; the key's history is kept: its counter never
-    /// decreases, and its first registration, last use and revocation stay.
+    /// All registries share this rule. The facts proved by the attestation are replaced; the key's history is kept: its
+    /// counter never decreases, and its first registration, last use and revocation stay.
     package func reenrolled(as newer: DeviceKey) -> DeviceKey {
         var merged = newer
         merged.counter = max(counter, newer.counter)

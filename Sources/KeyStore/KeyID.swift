@@ -1,6 +1,7 @@
 import WireText
 
-/// The identifier of an App Attest key: the SHA-256 of its public key in X9.62 uncompressed form, as Apple defines `keyId`.
+/// The identifier of an App Attest key: the SHA-256 of its public key in X9.62 uncompressed form, as Apple defines
+/// `keyId`.
 ///
 /// Clients send it as text, in base64 or base64url; it is compared and stored as 32 bytes, so a key has only one name.
 package struct KeyID: Hashable, Sendable {
@@ -18,8 +19,8 @@ package struct KeyID: Hashable, Sendable {
 
     /// Reads base64 or base64url (RFC 4648 §4 and §5), with or without its one padding character.
     ///
-    /// Anything else is refused: white space, a mix of both alphabets, another length, and bits set in the last character
-    /// that encode nothing (they would give one key several names).
+    /// Anything else is refused: white space, a mix of both alphabets, another length, and bits set in the last
+    /// character that encode nothing (they would give one key several names).
     package init?(text: String) {
         guard let bytes = Base64.decode(text, maximumBytes: Self.length) else { return nil }
         self.init(bytes: bytes)

@@ -1,12 +1,13 @@
 /// A key store: which keys were attested, the counter of each, and which are revoked.
 ///
-/// This is the asynchronous part, which every store has. A call may wait for a disk, a lock or another machine, and never blocks the
-/// calling thread. A store makes no admission decisions, but the gate relies on two guarantees: a counter never decreases, and only
-/// `restore` lifts a revocation.
+/// This is the asynchronous part, which every store has. A call may wait for a disk, a lock or another machine, and
+/// never blocks the calling thread. A store makes no admission decisions, but the gate relies on two guarantees: a
+/// counter never decreases, and only `restore` lifts a revocation.
 ///
-/// `standing` and `advanceCounter` are here too, so that a store without the synchronous part (one that is queried over a network) can
-/// answer the gate: both are one step per upgrade, atomic across all processes that share the store. The third such step, spending a
-/// challenge, belongs to `Challenges`: its state can be in memory as long as one process issues the challenges.
+/// `standing` and `advanceCounter` are here too, so that a store without the synchronous part (one that is queried over
+/// a network) can answer the gate: both are one step per upgrade, atomic across all processes that share the store. The
+/// third such step, spending a challenge, belongs to `Challenges`: its state can be in memory as long as one process
+/// issues the challenges.
 package protocol KeyRegistry: Sendable {
     /// As in `ImmediateKeyRegistry`.
     func standing(of id: KeyID) async throws(KeyRegistryError) -> KeyStanding?
@@ -18,8 +19,9 @@ package protocol KeyRegistry: Sendable {
 
     /// Records a newly verified attestation; durable (fsync) when it returns.
     ///
-    /// For a known key, app, environment, trust root, receipt, validation category and bundle version are replaced. It keeps its first
-    /// registration and last use, and its counter unless the new one is higher. A revoked key isn't changed at all.
+    /// For a known key, app, environment, trust root, receipt, validation category and bundle version are replaced. It
+    /// keeps its first registration and last use, and its counter unless the new one is higher. A revoked key isn't
+    /// changed at all.
     func enrol(_ key: DeviceKey) async throws(KeyRegistryError) -> Enrolment
 
     /// The whole record of a key, revoked or not.
@@ -28,8 +30,8 @@ package protocol KeyRegistry: Sendable {
     /// Up to `limit` keys in the order of their identifiers, starting after `after`. An empty page is the end.
     func keys(after: KeyID?, limit: Int) async throws(KeyRegistryError) -> [DeviceKey]
 
-    /// Refuses a key from now on; durable when it returns. False when it is unknown. A second revocation changes neither time nor reason of
-    /// the first.
+    /// Refuses a key from now on; durable when it returns. False when it is unknown. A second revocation changes
+    /// neither time nor reason of the first.
     func revoke(_ id: KeyID, reason: String, at time: Int64) async throws(KeyRegistryError) -> Bool
 
     /// Lifts a revocation; the counter stays. False when the key is unknown.
@@ -41,16 +43,17 @@ package protocol KeyRegistry: Sendable {
 
 /// The synchronous part of a key store. A reactor may call it during a decision, because it answers at once.
 ///
-/// "At once" means from memory, or from a local file within the store's busy limit. A store that can't guarantee this has no such part.
+/// "At once" means from memory, or from a local file within the store's busy limit. A store that can't guarantee this
+/// has no such part.
 package protocol ImmediateKeyRegistry: Sendable {
     /// The current data of a key, revoked or not, that the check of an assertion needs. It never waits for a writer.
     func standing(of id: KeyID) throws(KeyRegistryError) -> KeyStanding?
 
-    /// Raises the counter if, and only if, the key is known, not revoked, and its counter is lower: one atomic step, also
-    /// between processes. It waits at most the store's busy limit.
+    /// Raises the counter if, and only if, the key is known, not revoked, and its counter is lower: one atomic step,
+    /// also between processes. It waits at most the store's busy limit.
     ///
-    /// A counter change reported as `.advanced` survives a crash of the process. It need not survive a power cut: challenges end with the
-    /// process that issued them, so an old assertion can't be replayed in any case.
+    /// A counter change reported as `.advanced` survives a crash of the process. It need not survive a power cut:
+    /// challenges end with the process that issued them, so an old assertion can't be replayed in any case.
     ///
     /// - parameter time: when the key was used, in Unix milliseconds.
     func advanceCounter(of id: KeyID, to counter: UInt32, at time: Int64) throws(KeyRegistryError) -> CounterAdvance
@@ -76,6 +79,7 @@ package enum CounterAdvance: Hashable, Sendable {
 package enum Forgetting: Hashable, Sendable {
     case forgotten
     case unknown
-    /// Forgetting a revoked key would let its device register it again, which would lift the revocation. Restore it first.
+    /// Forgetting a revoked key would let its device register it again, which would lift the revocation. Restore it
+    /// first.
     case refusedRevoked
 }

@@ -2,12 +2,13 @@
 package enum KeyRegistryError: Error, Hashable, Sendable {
     /// The store, or its lock, wasn't free within the busy limit: try again later.
     case busy
-    /// Another session of a shared database holds a lock, and hasn't freed it in time: an operator's transaction, for instance. Try again later.
+    /// Another session of a shared database holds a lock, and hasn't freed it in time: an operator's transaction, for
+    /// instance. Try again later.
     case locked
     /// Too many calls are already waiting for the store: try again later.
     case queueFull
-    /// The store can't be used: a full or read-only disk, a damaged file, another program's file. The text is for the operator; it names
-    /// files and causes, and never contains record data.
+    /// The store can't be used: a full or read-only disk, a damaged file, another program's file. The text is for the
+    /// operator; it names files and causes, and never contains record data.
     case unavailable(String)
 }
 

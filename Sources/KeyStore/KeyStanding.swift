@@ -1,4 +1,5 @@
-/// The data of a key for the check of an assertion: `DeviceKey` without its receipt (several kilobytes) and its history.
+/// The data of a key for the check of an assertion: `DeviceKey` without its receipt (several kilobytes) and its
+/// history.
 package struct KeyStanding: Sendable, Equatable {
     package let id: KeyID
     /// X9.62 uncompressed point on P-256, 65 bytes.

@@ -1,7 +1,8 @@
 package import KeyStore
 package import PostgreSQL
 
-/// The entries that all gateways of a fleet block, in addition to their own lists. The store takes them as they are: what they mean is the gate's.
+/// The entries that all gateways of a fleet block, in addition to their own lists. The store takes them as they are:
+/// what they mean is the gate's.
 package enum FleetBlockList {
     package static let maximumEntryBytes = 256
     package static let maximumReasonBytes = 200

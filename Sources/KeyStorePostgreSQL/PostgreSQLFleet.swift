@@ -1,7 +1,8 @@
 package import KeyStore
 import PostgreSQL
 
-/// What the gateways of a fleet have in common beside keys: the store's incarnation and clock, and secrets. The blocking calls are for a start, never for a reactor.
+/// What the gateways of a fleet have in common beside keys: the store's incarnation and clock, and secrets. The
+/// blocking calls are for a start, never for a reactor.
 extension PostgreSQLKeyRegistry: SharedSecretStore {
     package func presentBlocking() throws(KeyRegistryError) -> StorePresent {
         try blocking(.present, []) { rows throws(DatabaseError) in try StorePresent(rows) }

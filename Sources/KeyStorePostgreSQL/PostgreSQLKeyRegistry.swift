@@ -3,9 +3,10 @@ package import PostgreSQL
 
 /// The key store of a fleet: the schema `portcullis` of a PostgreSQL database. Several gateways and tools share it.
 ///
-/// Every call is one statement, and every write one function of the schema (`Migration1`), so no transaction waits for the network. Registrations,
-/// revocations, signing keys and development tokens are on the disk before they are confirmed, and on a synchronous standby if the server has one. Counters, marks and tickets aren't: what may be
-/// lost of them is lost together with the incarnation.
+/// Every call is one statement, and every write one function of the schema (`Migration1`), so no transaction waits for
+/// the network. Registrations, revocations, signing keys and development tokens are on the disk before they are
+/// confirmed, and on a synchronous standby if the server has one. Counters, marks and tickets aren't: what may be lost
+/// of them is lost together with the incarnation.
 package final class PostgreSQLKeyRegistry: Sendable {
     /// Each change that other gateways have to notice is announced there (`DriverOptions.channel`).
     package static let channel = "portcullis"

@@ -108,7 +108,8 @@ extension SQLStatement {
     fileprivate static let leave = SQLStatement("leave", "SELECT portcullis.leave($1::text)")
     fileprivate static let members = SQLStatement(
         "members", maximumRows: GatewayMembers.maximum, "SELECT \(columns) FROM portcullis.members($1::int8)")
-    /// Also on a standby. Who isn't a superuser doesn't see the other roles' rows of `pg_stat_activity`, but all may count connections.
+    /// Also on a standby. Who isn't a superuser doesn't see the other roles' rows of `pg_stat_activity`, but all may
+    /// count connections.
     fileprivate static let server = SQLStatement(
         "server",
         """

@@ -3,9 +3,10 @@ import PostgreSQL
 
 /// The revocations of a fleet's store, made for polling: a call reads what has changed since the last one.
 ///
-/// Changes have numbers in the order of their commits. Whoever has missed some, because they were forgotten or because the store has another
-/// incarnation and may have gone back, reads everything again. After an error a call goes on where the last one has come to: a change has the present
-/// state read of what it names, so reading it twice does no harm.
+/// Changes have numbers in the order of their commits. Whoever has missed some, because they were forgotten or because
+/// the store has another incarnation and may have gone back, reads everything again. After an error a call goes on
+/// where the last one has come to: a change has the present state read of what it names, so reading it twice does no
+/// harm.
 package actor PostgreSQLRevocations: StoreFeed {
     private let registry: PostgreSQLKeyRegistry
     /// Up to where the changes are known.

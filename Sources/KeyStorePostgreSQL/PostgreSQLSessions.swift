@@ -58,7 +58,8 @@ extension SQLStatement {
         SELECT f.holder, f.address, f.silence, f.lived, d.id
         FROM portcullis.find_session($1::bytea, $2::int8) f LEFT JOIN LATERAL unnest(f.doubtful) AS d (id) ON true
         """)
-    /// A part at a time: a gateway may have had very many. Other gateways may be deleting the same ones. Once it has come back they are its own again.
+    /// A part at a time: a gateway may have had very many. Other gateways may be deleting the same ones. Once it has
+    /// come back they are its own again.
     fileprivate static let forgetSessions = SQLStatement(
         "forget_sessions",
         """

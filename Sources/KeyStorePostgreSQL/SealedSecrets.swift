@@ -2,7 +2,8 @@ import Crypto
 import FoundationEssentials
 package import KeyStore
 
-/// Encrypts the secrets in a store with AES-256-GCM under keys that aren't in it: the first one seals, and all of them open, so that a key can be replaced.
+/// Encrypts the secrets in a store with AES-256-GCM under keys that aren't in it: the first one seals, and all of them
+/// open, so that a key can be replaced.
 ///
 ///     version (1)   key's name: 4 bytes of its SHA-256   nonce, ciphertext and tag, with the context authenticated
 package struct SealedSecrets: SecretSealing {

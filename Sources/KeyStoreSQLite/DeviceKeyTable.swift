@@ -35,7 +35,8 @@ enum DeviceKeyTable {
         }
     }
 
-    /// The columns that the check of an assertion needs. A lost or damaged receipt isn't noticed here, because nothing depends on it.
+    /// The columns that the check of an assertion needs. A lost or damaged receipt isn't noticed here, because nothing
+    /// depends on it.
     static func standing(of id: KeyID, from database: Database) throws -> KeyStanding? {
         let statement = try database.cachedStatement(sql: standing)
         // A cursor's row refers to SQLite's statement. Copying the row would also build a table of its column names.

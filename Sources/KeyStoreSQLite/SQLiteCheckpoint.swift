@@ -6,7 +6,8 @@ import Synchronization
 
 /// The result of a checkpoint.
 package struct SQLiteCheckpoint: Hashable, Sendable {
-    /// Frames (pages) that are only in the WAL, because a reader still needs older ones. The next checkpoint moves them.
+    /// Frames (pages) that are only in the WAL, because a reader still needs older ones. The next checkpoint moves
+    /// them.
     package let remainingFrames: Int
     /// Size of the WAL afterwards, in bytes.
     package let walBytes: Int
@@ -15,15 +16,16 @@ package struct SQLiteCheckpoint: Hashable, Sendable {
 }
 
 extension SQLiteKeyDatabase {
-    /// Moves the content of the WAL into the database file. Waits for the disk: never call it on a reactor, or on a thread that work with a
-    /// deadline waits for.
+    /// Moves the content of the WAL into the database file. Waits for the disk: never call it on a reactor, or on a
+    /// thread that work with a deadline waits for.
     ///
-    /// The server calls it every few seconds. Without these calls the WAL grows by one page per admitted assertion. A PASSIVE checkpoint
-    /// does the work and takes no lock that a reader or writer needs. Only a WAL larger than `Limits.walTruncationBytes` is then truncated;
-    /// this holds the write lock briefly, with almost nothing left to write.
+    /// The server calls it every few seconds. Without these calls the WAL grows by one page per admitted assertion. A
+    /// PASSIVE checkpoint does the work and takes no lock that a reader or writer needs. Only a WAL larger than
+    /// `Limits.walTruncationBytes` is then truncated; this holds the write lock briefly, with almost nothing left to
+    /// write.
     ///
-    /// The first write after a complete checkpoint restarts the WAL, and SQLite makes that write wait for the disk. So it is done here,
-    /// unless the WAL was truncated. A reactor waits only if it commits at exactly that moment.
+    /// The first write after a complete checkpoint restarts the WAL, and SQLite makes that write wait for the disk. So
+    /// it is done here, unless the WAL was truncated. A reactor waits only if it commits at exactly that moment.
     ///
     /// - throws: `.busy` if another process is checkpointing, which does the same work.
     @discardableResult
@@ -50,7 +52,8 @@ extension SQLiteKeyDatabase {
         return stat(path + "-wal", &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// Rewrites one page with its existing content. False if another writer held the lock; its write has restarted the WAL instead.
+    /// Rewrites one page with its existing content. False if another writer held the lock; its write has restarted the
+    /// WAL instead.
     private func beginAnew() throws(KeyRegistryError) -> Bool {
         do {
             try checkpoints.use { try $0.execute(sql: "PRAGMA application_id = \(SQLiteSchema.applicationID)") }

@@ -6,8 +6,8 @@ import Synchronization
 
 /// A few connections of one kind, each used by one thread at a time.
 ///
-/// Waiting has one deadline per call: it covers the wait for a free connection of the pool and the wait for SQLite's lock. So a reactor
-/// never waits longer than the pool's limit, however many threads call at the same time.
+/// Waiting has one deadline per call: it covers the wait for a free connection of the pool and the wait for SQLite's
+/// lock. So a reactor never waits longer than the pool's limit, however many threads call at the same time.
 final class SQLiteConnectionPool: Sendable {
     /// What a connection may do, and how durable its commits are.
     enum Access {
@@ -40,7 +40,8 @@ final class SQLiteConnectionPool: Sendable {
     /// Runs `body` on a connection, outside of any transaction.
     ///
     /// - parameter deadline: for the waits; nil means the pool's limit, starting now.
-    /// - throws: `.busy` if the deadline passed before a connection or SQLite's lock was free, otherwise `.unavailable`.
+    /// - throws: `.busy` if the deadline passed before a connection or SQLite's lock was free, otherwise
+    ///   `.unavailable`.
     func use<Result>(
         until deadline: DispatchTime? = nil, _ body: (Database) throws -> Result
     ) throws(KeyRegistryError) -> Result {
@@ -133,8 +134,8 @@ private final class SQLiteConnection: Sendable {
     }
 }
 
-/// The end of the current call on one connection. Set by the thread that holds the connection, and read by SQLite's busy
-/// handler on that same thread; atomic, because the handler is a `@Sendable` closure.
+/// The end of the current call on one connection. Set by the thread that holds the connection, and read by SQLite's
+/// busy handler on that same thread; atomic, because the handler is a `@Sendable` closure.
 private final class BusyDeadline: Sendable {
     private let uptimeNanoseconds = Atomic<UInt64>(0)
 
@@ -142,8 +143,8 @@ private final class BusyDeadline: Sendable {
         uptimeNanoseconds.store(end.uptimeNanoseconds, ordering: .relaxed)
     }
 
-    /// Sleeps briefly, 50 µs at first and never more than 1 ms: a commit of this program holds the lock for some tens of microseconds,
-    /// unless it waits for the disk.
+    /// Sleeps briefly, 50 µs at first and never more than 1 ms: a commit of this program holds the lock for some tens
+    /// of microseconds, unless it waits for the disk.
     ///
     /// - returns: whether SQLite should retry; false after the deadline.
     func pause(_ attempt: Int) -> Bool {

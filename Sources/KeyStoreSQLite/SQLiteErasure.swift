@@ -4,8 +4,8 @@ import GRDB
 import Glibc
 package import KeyStore
 
-/// The erasure of all that is stored about a device. It has two steps, so that a gateway that uses the store closes the device's sessions: a key
-/// is first marked as revoked, which gateways look for, and removed when they have noticed.
+/// The erasure of all that is stored about a device. It has two steps, so that a gateway that uses the store closes the
+/// device's sessions: a key is first marked as revoked, which gateways look for, and removed when they have noticed.
 extension SQLiteKeyDatabase {
     /// The first step; durable when it returns.
     ///
@@ -20,7 +20,8 @@ extension SQLiteKeyDatabase {
         }
     }
 
-    /// The second step: removes all rows that name the key, or the thumbprint of a device's key, and the tickets of its holders.
+    /// The second step: removes all rows that name the key, or the thumbprint of a device's key, and the tickets of its
+    /// holders.
     package func finishErasure(
         of id: KeyID, holders: [HolderMark] = [], until deadline: DispatchTime? = nil
     ) throws(KeyRegistryError) -> Erasure {
@@ -61,8 +62,8 @@ extension SQLiteKeyDatabase {
         }
     }
 
-    /// Moves the write-ahead log into the store and empties it. What was deleted is overwritten in the store; after this, its old content is not in the
-    /// log either.
+    /// Moves the write-ahead log into the store and empties it. What was deleted is overwritten in the store; after
+    /// this, its old content is not in the log either.
     ///
     /// - Returns: false if readers or writers prevented it for ``administrationBusyMilliseconds``.
     package func emptyLog() throws(KeyRegistryError) -> Bool {

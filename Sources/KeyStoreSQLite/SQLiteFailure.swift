@@ -2,7 +2,8 @@ import GRDB
 import KeyStore
 
 extension KeyRegistryError {
-    /// Converts an error thrown by GRDB. The text contains SQLite's message, but no SQL, no arguments and no record data.
+    /// Converts an error thrown by GRDB. The text contains SQLite's message, but no SQL, no arguments and no record
+    /// data.
     init(_ error: any Error) {
         switch error {
         case let error as KeyRegistryError: self = error

@@ -3,10 +3,11 @@ import GRDB
 package import KeyStore
 import Synchronization
 
-/// The next tickets of a gateway's sessions, in the file of its keys. The calls that wait at the same moment are one transaction, on a thread of their own.
+/// The next tickets of a gateway's sessions, in the file of its keys. The calls that wait at the same moment are one
+/// transaction, on a thread of their own.
 ///
-/// A batch that uses tickets waits for the disk, as a registration does, since no power cut may bring a used ticket back. Any other one is committed as a
-/// counter is: the lock that reactors need is held for a moment.
+/// A batch that uses tickets waits for the disk, as a registration does, since no power cut may bring a used ticket
+/// back. Any other one is committed as a counter is: the lock that reactors need is held for a moment.
 package final class SQLiteKeptTickets: KeptTicketStore {
     /// Calls that wait; further ones are refused with `.queueFull`.
     package static let maximumWaiting = 2_048

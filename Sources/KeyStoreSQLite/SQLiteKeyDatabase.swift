@@ -5,8 +5,8 @@ import Glibc
 package import KeyStore
 import Synchronization
 
-/// The keys in one SQLite file in WAL mode, shared by the gateway and by `portcullis keys`. Every call runs on the caller's thread and may wait
-/// there: `SQLiteKeyRegistry` says which threads these are.
+/// The keys in one SQLite file in WAL mode, shared by the gateway and by `portcullis keys`. Every call runs on the
+/// caller's thread and may wait there: `SQLiteKeyRegistry` says which threads these are.
 ///
 /// Four sets of connections separate the reactors from everything that waits for the disk:
 ///
@@ -15,28 +15,31 @@ import Synchronization
 ///     administration  enrol, revoke, restore, forget  synchronous=FULL: fsync before they return
 ///     checkpoints     checkpoint                      moves the WAL into the database file
 ///
-/// SQLite lets one connection write at a time. A counter update may therefore find the lock taken by another connection or process; it then
-/// retries until the busy limit has passed, and throws `.busy`. Only `checkpoints` runs checkpoints, so a reactor never does; the owner
-/// must call `checkpoint()` regularly.
+/// SQLite lets one connection write at a time. A counter update may therefore find the lock taken by another connection
+/// or process; it then retries until the busy limit has passed, and throws `.busy`. Only `checkpoints` runs
+/// checkpoints, so a reactor never does; the owner must call `checkpoint()` regularly.
 ///
-/// Commits survive a crash of the process, since they are in the kernel's page cache. A power cut may lose the newest counters (NORMAL),
-/// but never a registration or a revocation (FULL).
+/// Commits survive a crash of the process, since they are in the kernel's page cache. A power cut may lose the newest
+/// counters (NORMAL), but never a registration or a revocation (FULL).
 package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
     /// The limits of a store, each with its default.
     package struct Limits: Sendable {
-        /// How long `key`, `standing` and `advanceCounter` wait in total for a pooled connection and SQLite's lock. In milliseconds.
+        /// How long `key`, `standing` and `advanceCounter` wait in total for a pooled connection and SQLite's lock. In
+        /// milliseconds.
         package var busyMilliseconds = 50
-        /// The same for enrolment and administration, which don't run on reactors; in `SQLiteKeyRegistry` it also covers the wait for a
-        /// thread. In milliseconds.
+        /// The same for enrolment and administration, which don't run on reactors; in `SQLiteKeyRegistry` it also
+        /// covers the wait for a thread. In milliseconds.
         package var administrationBusyMilliseconds = 5000
-        /// How long a truncating checkpoint waits for readers while it holds the lock that counters need; it must be less than their own
-        /// limit. In milliseconds.
+        /// How long a truncating checkpoint waits for readers while it holds the lock that counters need; it must be
+        /// less than their own limit. In milliseconds.
         package var checkpointBusyMilliseconds = 20
         /// Connections for counters, and as many for reads: this many calls can run at once. One per reactor is best.
         package var connectionsPerPool = 4
-        /// The size from which `checkpoint()` truncates the WAL. Below it, SQLite overwrites the WAL from its start. In bytes.
+        /// The size from which `checkpoint()` truncates the WAL. Below it, SQLite overwrites the WAL from its start. In
+        /// bytes.
         package var walTruncationBytes = 16 << 20
-        /// The number of calls that may wait for each thread of `SQLiteKeyRegistry`. Further calls are refused with `.queueFull`.
+        /// The number of calls that may wait for each thread of `SQLiteKeyRegistry`. Further calls are refused with
+        /// `.queueFull`.
         package var maximumWaitingCalls = BlockingThreads.maximumWaiting
 
         package init() {}
@@ -48,15 +51,16 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
     let counters: SQLiteConnectionPool
     let administration: SQLiteConnectionPool
     let checkpoints: SQLiteConnectionPool
-    /// SQLite's `data_version` when `checkpoint()` last restarted the WAL. The connection's own writes don't change it. If no other
-    /// connection has written since, there is nothing to do.
+    /// SQLite's `data_version` when `checkpoint()` last restarted the WAL. The connection's own writes don't change it.
+    /// If no other connection has written since, there is nothing to do.
     let begunAnew = Mutex<Int64?>(nil)
     /// Calls of `advanceCounter` that wait for the write lock or hold it.
     private let countersUnderWay = Atomic<Int>(0)
 
     /// Opens the store, and creates it with mode 0600 if it doesn't exist.
     ///
-    /// - parameter path: the database file. Its directory must exist and be writable: SQLite puts `-wal` and `-shm` beside it.
+    /// - parameter path: the database file. Its directory must exist and be writable: SQLite puts `-wal` and `-shm`
+    ///   beside it.
     /// - parameter creating: false for tools, which must not make a store of a mistyped path, nor of an empty file.
     /// - throws: `.unavailable` when the file can't be used, isn't a key store, or was made by a newer version.
     package init(
@@ -82,7 +86,8 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
             observer?.watching(.checkpoint))
     }
 
-    /// - parameter deadline: for the locks; nil means the busy limit of administration, starting now. The calls below use the same.
+    /// - parameter deadline: for the locks; nil means the busy limit of administration, starting now. The calls below
+    ///   use the same.
     package func enrol(
         _ key: DeviceKey, until deadline: DispatchTime? = nil
     ) throws(KeyRegistryError) -> Enrolment {
@@ -102,8 +107,8 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
     }
 
     package func standing(of id: KeyID) throws(KeyRegistryError) -> KeyStanding? {
-        // The connection that committed the last counter still has its pages cached; any other would have to read the changed pages again.
-        // If all counter connections are in use, a reader connection is used.
+        // The connection that committed the last counter still has its pages cached; any other would have to read the
+        // changed pages again. If all counter connections are in use, a reader connection is used.
         if let known = try counters.useIfFree({ try DeviceKeyTable.standing(of: id, from: $0) }) { return known }
         return try readers.use { try DeviceKeyTable.standing(of: id, from: $0) }
     }
@@ -114,10 +119,12 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
         countersUnderWay.add(1, ordering: .relaxed)
         defer { countersUnderWay.subtract(1, ordering: .relaxed) }
         return try counters.use { database in
-            // A statement outside a transaction is its own transaction: SQLite takes the lock, compares, updates and commits in it.
+            // A statement outside a transaction is its own transaction: SQLite takes the lock, compares, updates and
+            // commits in it.
             if try DeviceKeyTable.raiseCounter(of: id, to: counter, at: time, in: database) { return .advanced }
             guard let known = try DeviceKeyTable.fetch(id, from: database) else { return .unknownKey }
-            // The key may have been restored or registered since; then the result states the reason that was true a moment ago.
+            // The key may have been restored or registered since; then the result states the reason that was true a
+            // moment ago.
             return !known.isRevoked && counter <= known.counter ? .notHigher(stored: known.counter) : .revoked
         }
     }
@@ -158,8 +165,9 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
 
     /// Runs one durable transaction.
     ///
-    /// SQLite's lock isn't fair: a thread that registers one key after the other, with an fsync each, releases it only for moments that a
-    /// waiting reactor misses. So a registration first waits for pending counter updates, for a limited time.
+    /// SQLite's lock isn't fair: a thread that registers one key after the other, with an fsync each, releases it only
+    /// for moments that a waiting reactor misses. So a registration first waits for pending counter updates, for a
+    /// limited time.
     func administer<Result>(
         until deadline: DispatchTime?, _ body: (Database) throws -> Result
     ) throws(KeyRegistryError) -> Result {

@@ -4,16 +4,17 @@ package import KeyStore
 
 /// The embedded key store: a `SQLiteKeyDatabase`, and the threads on which its calls may wait.
 ///
-/// The synchronous part runs on the caller's thread, within the busy limit. The calls of the asynchronous part may wait for the disk for
-/// any time, so each set of connections has its own thread:
+/// The synchronous part runs on the caller's thread, within the busy limit. The calls of the asynchronous part may wait
+/// for the disk for any time, so each set of connections has its own thread:
 ///
 ///     keys-read     key, keys, standing, advanceCounter
 ///     keys-write    enrol, revoke, restore, forget: SQLite has one writer anyway
 ///     keys-wal      checkpoint
 ///     keys-revoked  SQLiteRevocations.ifChanged
 ///
-/// A call that waits for its thread longer than the busy limit of administration gets `.busy`; if the queue is full, it gets `.queueFull`.
-/// A call that is already waiting for the disk can't be cancelled, and returns when the disk responds.
+/// A call that waits for its thread longer than the busy limit of administration gets `.busy`; if the queue is full, it
+/// gets `.queueFull`. A call that is already waiting for the disk can't be cancelled, and returns when the disk
+/// responds.
 package final class SQLiteKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
     package typealias Limits = SQLiteKeyDatabase.Limits
 

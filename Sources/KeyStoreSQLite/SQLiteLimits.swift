@@ -3,7 +3,8 @@ import GRDBSQLite
 
 /// What a connection reads at most, whatever the file says.
 enum SQLiteLimits {
-    /// A text, a blob or a row: `SQLITE_LIMIT_LENGTH`. SQLite refuses a longer one (`SQLITE_TOOBIG`) before it takes memory for it.
+    /// A text, a blob or a row: `SQLITE_LIMIT_LENGTH`. SQLite refuses a longer one (`SQLITE_TOOBIG`) before it takes
+    /// memory for it.
     static let valueBytes = 1_048_576
 
     static func apply(to database: Database) throws {

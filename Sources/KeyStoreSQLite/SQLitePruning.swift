@@ -3,14 +3,14 @@ import GRDB
 package import KeyStore
 
 extension SQLiteKeyDatabase {
-    /// How long a transaction of a pruning deletes keys, in milliseconds: a fraction of what a counter waits for the lock at most. The commit
-    /// and its fsync are added, as with a registration.
+    /// How long a transaction of a pruning deletes keys, in milliseconds: a fraction of what a counter waits for the
+    /// lock at most. The commit and its fsync are added, as with a registration.
     static let pruningMilliseconds = 10
     /// Keys of one transaction, so that what it writes is bounded where the disk is fast.
     package static let maximumPruned = 50
 
-    /// Forgets keys that haven't been used since a time. Whether they are idle is decided in the transaction, so a key that a gateway has just
-    /// admitted stays.
+    /// Forgets keys that haven't been used since a time. Whether they are idle is decided in the transaction, so a key
+    /// that a gateway has just admitted stays.
     ///
     /// - parameter ids: of them at least one is handled, and at most ``maximumPruned``.
     package func prune(

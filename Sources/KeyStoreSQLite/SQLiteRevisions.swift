@@ -1,7 +1,7 @@
 import GRDB
 
-/// A mark for each part of the store that gateways follow. It changes with every change of that part and with nothing else, whoever writes: triggers
-/// change it, so programs do that don't know of it.
+/// A mark for each part of the store that gateways follow. It changes with every change of that part and with nothing
+/// else, whoever writes: triggers change it, so programs do that don't know of it.
 ///
 /// Marks are random: after a restore that went unnoticed, no later state has the mark of one that was seen.
 struct SQLiteRevisions: Equatable {

@@ -5,8 +5,9 @@ import Synchronization
 
 /// The revocations of a store, made for polling: a call is almost free as long as nothing was revoked.
 ///
-/// SQLite's change counter shows whether something was written; a clock could jump. The store's own marks (`SQLiteRevisions`) show what, and only that is
-/// read. This type has its own connection and thread, so neither a writer nor a call that waits for the disk delays it.
+/// SQLite's change counter shows whether something was written; a clock could jump. The store's own marks
+/// (`SQLiteRevisions`) show what, and only that is read. This type has its own connection and thread, so neither a
+/// writer nor a call that waits for the disk delays it.
 package final class SQLiteRevocations: RevocationSource {
     private let connection: SQLiteConnectionPool
     private let seen = Mutex(Seen())

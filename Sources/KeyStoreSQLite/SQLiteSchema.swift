@@ -3,9 +3,10 @@ import KeyStore
 
 /// The schema of the database file, and the check of files before they are used.
 ///
-/// `application_id` distinguishes a key store from other SQLite files; `user_version` is the version of its schema. Opening never changes
-/// the file of another program. An older version would be migrated here, in steps from one version to the next; version 1 is the first. A
-/// newer one is refused: it may contain a rule, such as a new kind of revocation, that this program would ignore.
+/// `application_id` distinguishes a key store from other SQLite files; `user_version` is the version of its schema.
+/// Opening never changes the file of another program. An older version would be migrated here, in steps from one
+/// version to the next; version 1 is the first. A newer one is refused: it may contain a rule, such as a new kind of
+/// revocation, that this program would ignore.
 enum SQLiteSchema {
     static let version = 1
     /// "PCKS" in ASCII: Portcullis key store.
@@ -20,7 +21,8 @@ enum SQLiteSchema {
                 guard creating else { throw KeyRegistryError.unavailable("the file is empty: no gateway has used it") }
                 try create(in: database)
             }
-            // Older stores of this version have neither these tables and triggers nor the index. Older programs work with all of them.
+            // Older stores of this version have neither these tables and triggers nor the index. Older programs work
+            // with all of them.
             if try isOfThisVersion(database) { try createAdditions(in: database) }
             try check(database)
             try index(database)
@@ -89,8 +91,8 @@ enum SQLiteSchema {
                 """)
     }
 
-    /// Receipts take several kilobytes and don't change with a counter. They have their own table, so raising a counter writes only one
-    /// page.
+    /// Receipts take several kilobytes and don't change with a counter. They have their own table, so raising a counter
+    /// writes only one page.
     private static func create(in database: Database) throws {
         try database.execute(
             sql: """

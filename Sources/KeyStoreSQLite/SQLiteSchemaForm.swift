@@ -1,7 +1,8 @@
 import GRDB
 import KeyStore
 
-/// Whether a file has exactly the tables and triggers of a store, before anything in it is read: whoever made it could have made a view of endless data.
+/// Whether a file has exactly the tables and triggers of a store, before anything in it is read: whoever made it could
+/// have made a view of endless data.
 enum SQLiteSchemaForm {
     private static let tables = [
         "device_key", "receipt", "signing_key", "secret", "development_token", "development_device",
@@ -23,7 +24,8 @@ enum SQLiteSchemaForm {
         LIMIT 1
         """
 
-    /// Kind, storage, strictness, and each column with its type, whether it may be null, its place in the key, and whether it is computed.
+    /// Kind, storage, strictness, and each column with its type, whether it may be null, its place in the key, and
+    /// whether it is computed.
     private static let form = """
         SELECT type || ' ' || wr || ' ' || strict || ': ' || (
             SELECT group_concat(name || ' ' || type || ' ' || "notnull" || ' ' || pk || ' ' || hidden, ', ')

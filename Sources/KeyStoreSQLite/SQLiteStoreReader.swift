@@ -2,9 +2,11 @@ import FoundationEssentials
 import GRDB
 package import KeyStore
 
-/// Reads a store's file that anybody may have made, and changes nothing in it: the records of one moment, each verified, in bounded memory.
+/// Reads a store's file that anybody may have made, and changes nothing in it: the records of one moment, each
+/// verified, in bounded memory.
 ///
-/// The form of its tables is checked first (`SQLiteSchemaForm`), and no value is longer than ``SQLiteLimits/valueBytes``.
+/// The form of its tables is checked first (`SQLiteSchemaForm`), and no value is longer than
+/// ``SQLiteLimits/valueBytes``.
 package final class SQLiteStoreReader: ReadableStore {
     private static let busySeconds = 5.0
 

@@ -1,7 +1,8 @@
 package import CoreMetrics
 import Synchronization
 
-/// Counts what operators watch, on the way to the metrics' backend: the console and `portcullis top` work without one. Safe from any thread.
+/// Counts what operators watch, on the way to the metrics' backend: the console and `portcullis top` work without one.
+/// Safe from any thread.
 ///
 /// Bounded like the metrics: all labels are constants of the program.
 package final class ActivityTally: MetricsFactory {

@@ -1,5 +1,5 @@
-/// One decision, as the audit log records it. Text fields may contain client input, which is escaped and truncated when written. They never
-/// contain a secret.
+/// One decision, as the audit log records it. Text fields may contain client input, which is escaped and truncated when
+/// written. They never contain a secret.
 package struct AuditEntry: Sendable, Equatable {
     /// The kind of event.
     package enum Event: String, Sendable, CaseIterable {

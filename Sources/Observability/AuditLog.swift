@@ -1,11 +1,12 @@
 package import Logging
 import Synchronization
 
-/// The record of admissions and refusals: one JSON object per line, appended to standard output or to a file that only its owner may read.
+/// The record of admissions and refusals: one JSON object per line, appended to standard output or to a file that only
+/// its owner may read.
 ///
-/// `record` may be called from any thread and returns when the kernel has the line, or when it can't be written. The caller decides what a
-/// failure means for the decision (`AUDIT_FULL`). Lines that couldn't be written are counted. The next call tries again, and first writes
-/// the number of missing lines.
+/// `record` may be called from any thread and returns when the kernel has the line, or when it can't be written. The
+/// caller decides what a failure means for the decision (`AUDIT_FULL`). Lines that couldn't be written are counted. The
+/// next call tries again, and first writes the number of missing lines.
 package final class AuditLog: Sendable {
     /// Where the lines go: the path of a file, or standard output.
     private let path: String?

@@ -1,8 +1,9 @@
 /// Text of unknown origin in a form that is safe to print: on a terminal, in a log line, in an error message.
 ///
-/// Everything invisible is escaped: control characters (a newline would forge a line, an ESC controls the terminal), format characters
-/// (U+202E reverses the reading direction), separators other than the space, private and unassigned code points, and bytes that aren't
-/// UTF-8. The backslash is doubled, so that an escape can be told from the same characters in the input.
+/// Everything invisible is escaped: control characters (a newline would forge a line, an ESC controls the terminal),
+/// format characters (U+202E reverses the reading direction), separators other than the space, private and unassigned
+/// code points, and bytes that aren't UTF-8. The backslash is doubled, so that an escape can be told from the same
+/// characters in the input.
 ///
 /// The result is bounded: text beyond `maximumBytes` is cut between two characters and marked with `…`.
 package struct EscapedText: Sendable, CustomStringConvertible {
@@ -39,7 +40,8 @@ package struct EscapedText: Sendable, CustomStringConvertible {
         description = writer.text
     }
 
-    /// Whether the text needs no escaping. This fast check accepts nearly all texts: short, visible ASCII without a backslash.
+    /// Whether the text needs no escaping. This fast check accepts nearly all texts: short, visible ASCII without a
+    /// backslash.
     static func isPlain(_ text: String, maximumBytes: Int = defaultMaximumBytes) -> Bool {
         let bytes = text.utf8
         return bytes.count <= maximumBytes
@@ -57,7 +59,8 @@ package struct EscapedText: Sendable, CustomStringConvertible {
         return String(validating: bytes.prefix(length), as: UTF8.self)?.unicodeScalars.first
     }
 
-    /// A character inside a string of JSON: itself if it is visible, else `\uXXXX`, with two surrogates beyond the BMP (RFC 8259, section 7).
+    /// A character inside a string of JSON: itself if it is visible, else `\uXXXX`, with two surrogates beyond the BMP
+    /// (RFC 8259, section 7).
     package static func inJSON(_ scalar: Unicode.Scalar) -> String {
         guard !scalar.isVisible else { return String(scalar) }
         return UTF16.encode(scalar).map { units in
@@ -77,7 +80,8 @@ package struct EscapedText: Sendable, CustomStringConvertible {
 }
 
 extension Unicode.Scalar {
-    /// Whether the character can be shown unescaped: it is visible or the space, and doesn't affect the layout of other characters.
+    /// Whether the character can be shown unescaped: it is visible or the space, and doesn't affect the layout of other
+    /// characters.
     var isVisible: Bool {
         if isASCII { return value >= 0x20 && value != 0x7F }
         switch properties.generalCategory {

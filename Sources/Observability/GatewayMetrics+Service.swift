@@ -3,8 +3,8 @@ import Synchronization
 
 /// Events of connections, targets, the store and the process. None of them comes with every message.
 extension GatewayMetrics {
-    /// Shows the totals whose labels are known from the beginning: Prometheus doesn't count the first value of a series as an increase, so
-    /// an alert would miss the first event.
+    /// Shows the totals whose labels are known from the beginning: Prometheus doesn't count the first value of a series
+    /// as an increase, so an alert would miss the first event.
     func beginAtZero() {
         for name in [
             Name.auditLinesLost, .challengesIssued, .connectionsAccepted, .sessionsOpened, .resumeGaps,

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Counts all events of the gateway that are metrics. Safe from any thread.
 ///
-/// Totals only grow; "open" values are current numbers. Label values come from `MetricLabel` types alone. Names, types and help texts are in
-/// `MetricName` and `MetricName+Family`.
+/// Totals only grow; "open" values are current numbers. Label values come from `MetricLabel` types alone. Names, types
+/// and help texts are in `MetricName` and `MetricName+Family`.
 package final class GatewayMetrics: Sendable {
     package typealias Name = MetricName
 
@@ -106,8 +106,8 @@ package final class GatewayMetrics: Sendable {
         bytes[direction].increment(by: count)
     }
 
-    /// Bytes of WebSocket frames as sent and received: with headers, after compression, without TLS. Counted at each ping of a session and
-    /// at its end.
+    /// Bytes of WebSocket frames as sent and received: with headers, after compression, without TLS. Counted at each
+    /// ping of a session and at its end.
     package func framed(_ count: Int, _ direction: ByteDirection) {
         frameBytes[direction].increment(by: count)
     }
@@ -142,7 +142,8 @@ package final class GatewayMetrics: Sendable {
     }
 }
 
-/// A current number, published by a meter. The meter is set under the lock, so two threads can't publish their values in the wrong order.
+/// A current number, published by a meter. The meter is set under the lock, so two threads can't publish their values
+/// in the wrong order.
 final class OpenCount: Sendable {
     private let meter: Meter
     private let count = Mutex(0)
@@ -160,8 +161,8 @@ final class OpenCount: Sendable {
     }
 }
 
-/// A type whose values are compile-time constants. All metric labels have such types: a client that could choose a label could fill the
-/// memory of the system that stores the series.
+/// A type whose values are compile-time constants. All metric labels have such types: a client that could choose a
+/// label could fill the memory of the system that stores the series.
 package protocol MetricLabel: Hashable, Sendable {
     var rawValue: String { get }
 }

@@ -3,9 +3,9 @@ import WireText
 
 /// Writes each event as one JSON object on one line, for machines.
 ///
-/// `{"time":…,"level":…,"logger":…,"message":…, <fields>}`. A field with the name of one of these four, or a duplicate name, gets a leading
-/// underscore: with a duplicate key, a later field could replace an earlier one in a parser. Safe from any thread; see `LineOutput` for
-/// what blocks.
+/// `{"time":…,"level":…,"logger":…,"message":…, <fields>}`. A field with the name of one of these four, or a duplicate
+/// name, gets a leading underscore: with a duplicate key, a later field could replace an earlier one in a parser. Safe
+/// from any thread; see `LineOutput` for what blocks.
 package struct JSONLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
@@ -44,9 +44,9 @@ package struct JSONLogHandler: LogHandler {
 
 /// One JSON object on one line (RFC 8259), built key by key in insertion order.
 ///
-/// Input can't break out of the line: everything invisible is escaped, beyond what JSON requires, so the log is safe on a terminal too.
-/// Values are cut at `EscapedText.defaultMaximumBytes`. Keys that would make the object exceed `maximumBytes` are left out, and
-/// `"truncated":true` is added.
+/// Input can't break out of the line: everything invisible is escaped, beyond what JSON requires, so the log is safe on
+/// a terminal too. Values are cut at `EscapedText.defaultMaximumBytes`. Keys that would make the object exceed
+/// `maximumBytes` are left out, and `"truncated":true` is added.
 struct JSONLine {
     /// Bytes of a whole line: enough for sixteen values at their limit.
     static let maximumBytes = 16_384

@@ -4,10 +4,10 @@ import Synchronization
 /// A file descriptor that takes whole lines, from any thread: standard error, standard output, or a file opened for
 /// appending.
 ///
-/// A line is written with one `write`, which with `O_APPEND` also keeps the lines of several processes apart. If a write stops in the
-/// middle (the disk is full), the next line begins with an extra newline, so that the torn line doesn't damage the following one. Writing
-/// blocks the caller for as long as the descriptor blocks; a full non-blocking descriptor counts as a failure instead. The process must
-/// ignore SIGPIPE.
+/// A line is written with one `write`, which with `O_APPEND` also keeps the lines of several processes apart. If a
+/// write stops in the middle (the disk is full), the next line begins with an extra newline, so that the torn line
+/// doesn't damage the following one. Writing blocks the caller for as long as the descriptor blocks; a full
+/// non-blocking descriptor counts as a failure instead. The process must ignore SIGPIPE.
 package final class LineOutput: Sendable {
     private struct State {
         var descriptor: CInt
@@ -22,8 +22,8 @@ package final class LineOutput: Sendable {
     package static let standardOutput = LineOutput(descriptor: STDOUT_FILENO)
     package static let standardError = LineOutput(descriptor: STDERR_FILENO)
 
-    /// Whether standard output and standard error lead to the same place: a service manager's journal, a terminal, one file. Containers
-    /// have a pipe for each.
+    /// Whether standard output and standard error lead to the same place: a service manager's journal, a terminal, one
+    /// file. Containers have a pipe for each.
     package static var standardStreamsAreOne: Bool { isSame(STDOUT_FILENO, STDERR_FILENO) }
 
     /// The same file, socket, pipe or terminal.
@@ -57,8 +57,8 @@ package final class LineOutput: Sendable {
         }
     }
 
-    /// Continues in the file now at `path`, after log rotation has moved the old one away. If the new file can't be opened, the old one
-    /// stays in use.
+    /// Continues in the file now at `path`, after log rotation has moved the old one away. If the new file can't be
+    /// opened, the old one stays in use.
     package func reopen(_ path: String) throws(LineOutputError) {
         let fresh = try Self.open(path)
         let old = state.withLock { state in

@@ -1,7 +1,7 @@
 /// The names of structured fields in log and audit lines, so that each thing has the same name everywhere.
 ///
-/// No field ever contains a secret: no challenge, assertion, attestation, private key or resume token. A key identifier and a certificate's
-/// fingerprint are names, not secrets.
+/// No field ever contains a secret: no challenge, assertion, attestation, private key or resume token. A key identifier
+/// and a certificate's fingerprint are names, not secrets.
 package enum LogKeys {
     /// Identifies one request; also in the answer's body, so that the line for a user's report can be found.
     package static let requestID = "requestId"
@@ -22,7 +22,8 @@ package enum LogKeys {
     /// What that check expected, and what it got.
     package static let expected = "expected"
     package static let received = "received"
-    /// The subject of the client's identity: a key identifier, a certificate's fingerprint, the name of an operator's ticket.
+    /// The subject of the client's identity: a key identifier, a certificate's fingerprint, the name of an operator's
+    /// ticket.
     package static let client = "who"
     /// `host:port` of the service behind the gateway; for a refused target, what the client named.
     package static let target = "target"

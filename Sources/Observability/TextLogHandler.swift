@@ -3,9 +3,9 @@ package import Logging
 
 /// Writes each event as one line for people: `time LEVEL logger: message key=value key="a value"`.
 ///
-/// Everything that isn't visible is escaped, and a value with a space, a quote or an equals sign is quoted, so that a value can't pass for
-/// another field. Messages are fixed texts by convention; peer input belongs in a field. Safe from any thread; see `LineOutput` for what
-/// blocks.
+/// Everything that isn't visible is escaped, and a value with a space, a quote or an equals sign is quoted, so that a
+/// value can't pass for another field. Messages are fixed texts by convention; peer input belongs in a field. Safe from
+/// any thread; see `LineOutput` for what blocks.
 package struct TextLogHandler: LogHandler {
     /// Maximum bytes of a whole line; longer lines are cut.
     static let maximumBytes = JSONLine.maximumBytes
@@ -49,7 +49,8 @@ package struct TextLogHandler: LogHandler {
         let escaped = EscapedText(text).description
         let isPlain = !escaped.isEmpty && !escaped.unicodeScalars.contains { $0 == " " || $0 == "\"" || $0 == "=" }
         guard !isPlain else { return escaped }
-        // By scalars: a quote followed by a combining mark is a different Character, but readers and parsers still see a quote.
+        // By scalars: a quote followed by a combining mark is a different Character, but readers and parsers still see
+        // a quote.
         var quoted = "\"".unicodeScalars
         for scalar in escaped.unicodeScalars {
             if scalar == "\"" { quoted.append("\\") }

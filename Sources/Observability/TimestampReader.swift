@@ -1,5 +1,6 @@
 extension Timestamp {
-    /// Reads a date or a time in UTC: `2026-12-24`, `2026-12-24T18:00Z`, with seconds, and with a fraction of which milliseconds are kept.
+    /// Reads a date or a time in UTC: `2026-12-24`, `2026-12-24T18:00Z`, with seconds, and with a fraction of which
+    /// milliseconds are kept.
     ///
     /// - Returns: nil for anything else; no date is corrected, and no other time zone is accepted.
     package init?(_ text: String) {

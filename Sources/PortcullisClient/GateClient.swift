@@ -6,7 +6,8 @@
 /// for await event in client.connect() { … }
 /// ```
 ///
-/// Make one for each gate, and keep it: it has the access token, and it makes sure that calls at the same time share one registration.
+/// Make one for each gate, and keep it: it has the access token, and it makes sure that calls at the same time share
+/// one registration.
 public final class GateClient: Sendable {
     public let configuration: GateConfiguration
     /// The first dialect: an assertion for each connection.
@@ -50,7 +51,8 @@ public final class GateClient: Sendable {
 
     // MARK: State for the app
 
-    /// Whether an operation may be tried. If it is open, show the user a button “Try again” that calls ``tryAgain(_:)``.
+    /// Whether an operation may be tried. If it is open, show the user a button “Try again” that calls
+    /// ``tryAgain(_:)``.
     public func circuit(_ operation: GateOperation) async -> CircuitState {
         if operation == .registration, let wait = await key.renewalWait { return .open(retryAfter: wait) }
         return await guards[operation]?.state ?? .closed
@@ -62,7 +64,7 @@ public final class GateClient: Sendable {
         if operation == nil || operation == .registration { await key.allowRenewals() }
     }
 
-    /// Seconds by which the server's clock is ahead of the device's; nil before the first answer. Beyond 30 s, in either direction, proofs
-    /// are refused.
+    /// Seconds by which the server's clock is ahead of the device's; nil before the first answer. Beyond 30 s, in
+    /// either direction, proofs are refused.
     public var clockDifference: Double? { caller.clockDifference }
 }

@@ -42,8 +42,8 @@ struct Dialer: Sendable {
         return configuration
     }
 
-    /// Connects, and lets `configure` add the handlers that complete the outcome. When the task is cancelled, or the outcome is a failure,
-    /// the connection is closed.
+    /// Connects, and lets `configure` add the handlers that complete the outcome. When the task is cancelled, or the
+    /// outcome is a failure, the connection is closed.
     func exchange<Value: Sendable>(
         _ target: RequestTarget, _ configure: @escaping @Sendable (any Channel, Outcome<Value>) throws -> Void
     ) async throws -> Value {

@@ -3,7 +3,8 @@ import NIOCore
 import NIOHTTP1
 import PortcullisClient
 
-/// Sends one request when it is added to its pipeline, and collects the answer up to a limit. Confined to its event loop.
+/// Sends one request when it is added to its pipeline, and collects the answer up to a limit. Confined to its event
+/// loop.
 final class ResponseCollector: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart

@@ -2,8 +2,9 @@ import NIOCore
 import NIOWebSocket
 import PortcullisClient
 
-/// The client's end of a WebSocket (RFC 6455) behind SwiftNIO's frame decoder: joins fragments, answers pings and Close frames, and stops
-/// reading while too much waits. Confined to its event loop; other threads use the ``SocketInbox`` and events.
+/// The client's end of a WebSocket (RFC 6455) behind SwiftNIO's frame decoder: joins fragments, answers pings and Close
+/// frames, and stops reading while too much waits. Confined to its event loop; other threads use the ``SocketInbox``
+/// and events.
 final class SocketHandler: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundIn = WebSocketFrame

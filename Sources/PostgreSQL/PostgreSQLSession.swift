@@ -1,6 +1,8 @@
-/// One connection for tools: its calls block the calling thread, one statement after the other, also in transactions of several statements.
+/// One connection for tools: its calls block the calling thread, one statement after the other, also in transactions of
+/// several statements.
 ///
-/// Nothing waits without a limit, neither here nor at the server: not for a lock, not for a statement, not in a transaction whose tool has stopped.
+/// Nothing waits without a limit, neither here nor at the server: not for a lock, not for a statement, not in a
+/// transaction whose tool has stopped.
 package final class PostgreSQLSession {
     /// For each statement, in milliseconds, unless its tool has another limit.
     package static let patience = 60_000

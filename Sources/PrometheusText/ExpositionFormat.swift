@@ -15,7 +15,8 @@ package enum ExpositionFormat: Sendable, CaseIterable {
         }
     }
 
-    /// Chooses by `Accept` (RFC 9110 §12.5.1). A client that wants neither gets the text format: a scrape that fails says less.
+    /// Chooses by `Accept` (RFC 9110 §12.5.1). A client that wants neither gets the text format: a scrape that fails
+    /// says less.
     ///
     /// - Parameter accept: the field's value; nil if there is none.
     package init(accept: String?) {

@@ -42,8 +42,8 @@ final class GaugeCell: MeterHandler, RecorderHandler {
     var value: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
 }
 
-/// A distribution over fixed buckets. Recording is a search in a dozen bounds and two additions under a lock that nothing else holds for
-/// longer; it allocates nothing. So count and sum of one answer always belong together.
+/// A distribution over fixed buckets. Recording is a search in a dozen bounds and two additions under a lock that
+/// nothing else holds for longer; it allocates nothing. So count and sum of one answer always belong together.
 final class HistogramCell: TimerHandler, RecorderHandler {
     struct Snapshot: Equatable {
         /// One more than there are bounds: the last is without a bound. Not cumulative.

@@ -3,14 +3,14 @@ import Synchronization
 
 /// The gateway's metrics backend: counts in memory, and writes what Prometheus reads. Safe from any thread.
 ///
-/// It knows the families that it was made with. What swift-metrics asks for by another name, or as another type, is counted and never
-/// shown. Two requests for the same name and labels get the same cell.
+/// It knows the families that it was made with. What swift-metrics asks for by another name, or as another type, is
+/// counted and never shown. Two requests for the same name and labels get the same cell.
 ///
-/// Its answer is bounded: a series that would exceed `maximumBytes` is counted in no cell of its own and never shown. `droppedSeries` says
-/// how many there were.
+/// Its answer is bounded: a series that would exceed `maximumBytes` is counted in no cell of its own and never shown.
+/// `droppedSeries` says how many there were.
 package final class MetricRegistry: MetricsFactory {
-    /// Bytes of all series of counters, gauges and histograms together. Below `InternalConnection.maximumQueuedBytes`, with room for the
-    /// help texts and for observations.
+    /// Bytes of all series of counters, gauges and histograms together. Below `InternalConnection.maximumQueuedBytes`,
+    /// with room for the help texts and for observations.
     package static let maximumBytes = 131_072
     /// Bytes of a label's value; a longer one is cut.
     package static let maximumValueBytes = 64

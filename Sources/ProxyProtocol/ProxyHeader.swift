@@ -1,7 +1,7 @@
 package import WireText
 
-/// The header before the first byte of a proxied connection, which names the real client (the PROXY protocol of HAProxy,
-/// `proxy-protocol.txt`).
+/// The header before the first byte of a proxied connection, which names the real client (the PROXY protocol of
+/// HAProxy, `proxy-protocol.txt`).
 package struct ProxyHeader: Hashable, Sendable {
     package enum Command: Hashable, Sendable {
         /// The proxy's own connection, such as a health check. It names no client.
@@ -20,16 +20,17 @@ package struct ProxyHeader: Hashable, Sendable {
             self.destination = destination
         }
 
-        /// A header has one address family for both ends. If they differ, both are written as IPv6, the IPv4 address in its mapped form, so
-        /// no address changes its meaning.
+        /// A header has one address family for both ends. If they differ, both are written as IPv6, the IPv4 address in
+        /// its mapped form, so no address changes its meaning.
         var areIPv4: Bool { source.address.isIPv4 && destination.address.isIPv4 }
     }
 
     package let command: Command
-    /// `nil` if unknown (`UNKNOWN`, `AF_UNSPEC`), and always for ``Command/local``. The connection's own addresses apply then.
+    /// `nil` if unknown (`UNKNOWN`, `AF_UNSPEC`), and always for ``Command/local``. The connection's own addresses
+    /// apply then.
     package let endpoints: Endpoints?
-    /// Only version 2 has TLVs. In a parsed header they are as received, without padding (NOOP) and without the checksum, which has been
-    /// verified.
+    /// Only version 2 has TLVs. In a parsed header they are as received, without padding (NOOP) and without the
+    /// checksum, which has been verified.
     package let tlvs: [ProxyTLV]
 
     package static let local = ProxyHeader(command: .local, endpoints: nil, tlvs: [])
@@ -68,8 +69,8 @@ package struct ProxyTLV: Hashable, Sendable {
         /// Padding.
         case noop = 0x04
         case uniqueID = 0x05
-        /// The first of the types for applications, 0xE0–0xEF. Defined by the gateway: the identity that the gate has verified, see
-        /// ``ProxyTLV/identity(method:subject:)``.
+        /// The first of the types for applications, 0xE0–0xEF. Defined by the gateway: the identity that the gate has
+        /// verified, see ``ProxyTLV/identity(method:subject:)``.
         case identity = 0xe0
     }
 
@@ -88,8 +89,9 @@ package struct ProxyTLV: Hashable, Sendable {
         value.count <= maximumUniqueIDBytes ? ProxyTLV(.uniqueID, value) : nil
     }
 
-    /// The identity that the gate has verified, in UTF-8: the admission method and, if there is one, a colon and the subject, such as
-    /// `app_attest:` with the key's identifier in base64. A target that reads it must accept it only from its gateway.
+    /// The identity that the gate has verified, in UTF-8: the admission method and, if there is one, a colon and the
+    /// subject, such as `app_attest:` with the key's identifier in base64. A target that reads it must accept it only
+    /// from its gateway.
     package static func identity(method: String, subject: String?) -> ProxyTLV {
         ProxyTLV(.identity, Array((subject.map { method + ":" + $0 } ?? method).utf8))
     }
@@ -108,9 +110,9 @@ package enum ProxyVersion: String, Hashable, Sendable, CaseIterable {
 }
 
 package enum ProxyHeaderLimits {
-    /// The maximum size of a version 2 header, written or read. A header must be sent in one piece, and every TCP accepts 536 bytes in one
-    /// segment (RFC 9293 section 3.7.1). With IPv6 that leaves 484 bytes for TLVs; ours need less than half. The length field would allow
-    /// 65,551 bytes from a peer that is not authenticated yet.
+    /// The maximum size of a version 2 header, written or read. A header must be sent in one piece, and every TCP
+    /// accepts 536 bytes in one segment (RFC 9293 section 3.7.1). With IPv6 that leaves 484 bytes for TLVs; ours need
+    /// less than half. The length field would allow 65,551 bytes from a peer that is not authenticated yet.
     package static let maximumBytes = 536
     /// The maximum size of a version 1 header, from the specification.
     package static let maximumV1Bytes = ProxyHeaderV1.maximumBytes

@@ -29,8 +29,8 @@ package enum ProxyHeaderProgress: Hashable, Sendable {
 
 /// Parses one header of either version at the start of a connection, however its bytes are split.
 ///
-/// It stops at the first byte that can't belong to a header, and holds at most ``ProxyHeaderLimits/maximumBytes``. One value per
-/// connection: use it on that connection's thread, and only if the peer is trusted to name its clients.
+/// It stops at the first byte that can't belong to a header, and holds at most ``ProxyHeaderLimits/maximumBytes``. One
+/// value per connection: use it on that connection's thread, and only if the peer is trusted to name its clients.
 package struct ProxyHeaderParser: Sendable {
     private enum State {
         case reading

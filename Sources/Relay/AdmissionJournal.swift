@@ -4,10 +4,11 @@ import Observability
 import Synchronization
 package import WireText
 
-/// Decides which admissions have a line of their own, and writes the counts of the others. One for the whole gateway; any thread.
+/// Decides which admissions have a line of their own, and writes the counts of the others. One for the whole gateway;
+/// any thread.
 ///
-/// As with refusals (`RefusalJournal`), the counts of a minute that has ended are written at the next admission, or by the gateway's housekeeping task. Nothing is
-/// written under a lock.
+/// As with refusals (`RefusalJournal`), the counts of a minute that has ended are written at the next admission, or by
+/// the gateway's housekeeping task. Nothing is written under a lock.
 package final class AdmissionJournal: Sendable {
     private let audit: AuditLog
     private let metrics: GatewayMetrics
@@ -35,7 +36,8 @@ package final class AdmissionJournal: Sendable {
 
     /// Counts an admission, and first writes any counts that are due.
     ///
-    /// - Returns: whether it is to be written in full. While the log can't be written each one is: the attempt decides about the client (`AUDIT_FULL`).
+    /// - Returns: whether it is to be written in full. While the log can't be written each one is: the attempt decides
+    ///   about the client (`AUDIT_FULL`).
     package func isInFull(
         _ kind: AdmissionKind, from address: IPAddress, _ mark: RefusalMark, at time: MonotonicTime
     ) -> Bool {

@@ -7,7 +7,8 @@ import Reactors
 import StrictJSON
 import WireText
 
-/// `/attest/challenge` and `POST /attest/register`. Reactor thread, except for reading bodies and for the registration itself.
+/// `/attest/challenge` and `POST /attest/register`. Reactor thread, except for reading bodies and for the registration
+/// itself.
 final class AttestationEndpoints {
     private let services: AttestationServices
     private let record: DecisionRecord
@@ -28,7 +29,8 @@ final class AttestationEndpoints {
         self.pending = pending
     }
 
-    /// An issued challenge leaves no state. `POST` is for the token dialect: clients of each would misread the other's encoding.
+    /// An issued challenge leaves no state. `POST` is for the token dialect: clients of each would misread the other's
+    /// encoding.
     func challenge(_ exchange: HTTPExchange, _ context: RequestContext) {
         let isForToken = exchange.head.isMethod("POST")
         if let refusal = services.limits.refuseChallenge(to: context.address, at: context.moment.monotonic) {
@@ -87,8 +89,8 @@ final class AttestationEndpoints {
             context)
     }
 
-    /// Verifying takes milliseconds, and the store and the audit log wait for the disk, so registrations have their own threads. The answer
-    /// is sent on the reactor.
+    /// Verifying takes milliseconds, and the store and the audit log wait for the disk, so registrations have their own
+    /// threads. The answer is sent on the reactor.
     func register(_ exchange: HTTPExchange, _ context: RequestContext) {
         guard pending.begin() else {
             let refusal = Refusal(

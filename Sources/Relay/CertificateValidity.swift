@@ -2,7 +2,8 @@ package import Admission
 import FoundationEssentials
 package import Reactors
 
-/// The period in which a certificate that the gateway presents is valid, and its warnings. The texts are public: they tell the period alone.
+/// The period in which a certificate that the gateway presents is valid, and its warnings. The texts are public: they
+/// tell the period alone.
 package struct CertificateValidity: Sendable, Equatable {
     /// Which certificate.
     package enum Owner: String, Sendable {

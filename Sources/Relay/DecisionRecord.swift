@@ -6,8 +6,8 @@ import Reactors
 import RelayCore
 import WireText
 
-/// Records each decision: one line in the log, one in the audit log, one count. None of them contains a secret. Repeated refusals and admissions are
-/// counted, but not all are written (`RefusalJournal`, `AdmissionJournal`).
+/// Records each decision: one line in the log, one in the audit log, one count. None of them contains a secret.
+/// Repeated refusals and admissions are counted, but not all are written (`RefusalJournal`, `AdmissionJournal`).
 struct DecisionRecord: Sendable {
     let audit: AuditLog
     let journal: RefusalJournal
@@ -66,8 +66,9 @@ struct DecisionRecord: Sendable {
         refused(.ticket, .ticket, refusal, method, context)
     }
 
-    /// Call this before the answer to a proxy is sent. Every use of a development token is recorded. A request of an attested device is only
-    /// counted: there is one for each call of an HTTP service, and the issue of its access token is in the audit log.
+    /// Call this before the answer to a proxy is sent. Every use of a development token is recorded. A request of an
+    /// attested device is only counted: there is one for each call of an HTTP service, and the issue of its access
+    /// token is in the audit log.
     ///
     /// - Returns: a refusal if the use can't be recorded and therefore isn't allowed.
     func refuseUnwrittenAuthorization(of request: VerifiedResourceRequest, _ context: RequestContext) -> Refusal? {
@@ -131,8 +132,8 @@ struct DecisionRecord: Sendable {
         }
     }
 
-    /// Records the end of a session, whether or not it reached a target. The log has a separate line with more details. If the admission was only counted, so is
-    /// the end.
+    /// Records the end of a session, whether or not it reached a target. The log has a separate line with more details.
+    /// If the admission was only counted, so is the end.
     ///
     /// - Parameter remark: what the operator can do about it.
     func ended(_ client: ClientIdentity, _ reason: EndReason, _ remark: String? = nil, at moment: Moment) {

@@ -34,8 +34,8 @@ final class EdgeRouter: EdgeHandler {
         replace(settings)
     }
 
-    /// Uses these settings for all further requests. Existing sessions keep their settings, except for the gate: the current gate decides
-    /// about their requests.
+    /// Uses these settings for all further requests. Existing sessions keep their settings, except for the gate: the
+    /// current gate decides about their requests.
     func replace(_ settings: RelaySettings) {
         self.settings = settings
         record = DecisionRecord(settings)
@@ -54,7 +54,8 @@ final class EdgeRouter: EdgeHandler {
 
     /// The client's own address counts, also behind a trusted proxy; the request's handlers get it from here.
     func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation {
-        // Malformed input from a proxy can't be attributed to one of its clients. It is answered, and the connection is closed.
+        // Malformed input from a proxy can't be attributed to one of its clients. It is answered, and the connection is
+        // closed.
         if head == nil, settings.trustedProxies.contains(peer.address) { return .serve(client: nil) }
         let named = isUnnamed ? nil : head
         let address = settings.trustedProxies.client(of: peer.address) { named?.text($0) }
@@ -245,7 +246,8 @@ enum RequestMethod: String, CaseIterable {
     }
 }
 
-/// The paths that the gateway serves. A trailing slash and a doubled leading slash are accepted, because clients build such URLs.
+/// The paths that the gateway serves. A trailing slash and a doubled leading slash are accepted, because clients build
+/// such URLs.
 enum RequestPath: Equatable {
     case root
     case challenge

@@ -4,8 +4,8 @@ import Reactors
 
 /// The answer to `/health`, for clients and on the internal listener.
 ///
-/// `degraded` says that clients can't connect, because the certificate isn't valid now. The status stays 200: a load balancer that asks
-/// for it would otherwise take all gateways out at once. `/readyz` is stricter.
+/// `degraded` says that clients can't connect, because the certificate isn't valid now. The status stays 200: a load
+/// balancer that asks for it would otherwise take all gateways out at once. `/readyz` is stricter.
 enum HealthAnswer {
     static func make(_ settings: RelaySettings, at reactor: Reactor) -> HTTPAnswer {
         let time = reactor.moment.unixMilliseconds / 1_000

@@ -43,7 +43,8 @@ enum JSONAnswers {
 
     /// `{"code":…,"error":…,"requestId":…}`: the code is stable, the text is for people, the detail stays here.
     ///
-    /// Clients of access tokens get `error` and `error_description` of RFC 6749 section 5.2; others get the latter where there is a reason to tell.
+    /// Clients of access tokens get `error` and `error_description` of RFC 6749 section 5.2; others get the latter
+    /// where there is a reason to tell.
     ///
     /// The code is also in a header: for a refused upgrade most WebSocket clients expose the headers, but not the body.
     static func refusal(_ refusal: Refusal, requestID: String) -> HTTPAnswer {

@@ -2,8 +2,9 @@ import Reactors
 
 /// The policy and the header of a page that is compiled into the program: the web client's and the console's.
 ///
-/// It allows only the page's own script and style sheet, by their hashes: no other source, no inline handler, no framing, no conversion of
-/// strings to markup. After editing a page, put its new hashes where its policy is made; a test shows them.
+/// It allows only the page's own script and style sheet, by their hashes: no other source, no inline handler, no
+/// framing, no conversion of strings to markup. After editing a page, put its new hashes where its policy is made; a
+/// test shows them.
 package struct PagePolicy: Sendable {
     package let contentSecurityPolicy: String
 
@@ -37,7 +38,8 @@ package struct PagePolicy: Sendable {
                 ("Referrer-Policy", "no-referrer"),
                 ("Cross-Origin-Opener-Policy", "same-origin"),
                 ("Cross-Origin-Resource-Policy", "same-origin"),
-                // A page and the policy with its hashes belong together: another version of the gateway has different ones.
+                // A page and the policy with its hashes belong together: another version of the gateway has different
+                // ones.
                 ("Cache-Control", "no-store"),
             ],
             body: page)

@@ -1,7 +1,8 @@
 import BlockingWork
 import Synchronization
 
-/// Counts the requests of one kind that are processed outside the reactors, for all reactors. Each holds its body meanwhile.
+/// Counts the requests of one kind that are processed outside the reactors, for all reactors. Each holds its body
+/// meanwhile.
 final class PendingWork: Sendable {
     /// A request that waits for the store doesn't occupy a thread.
     let threads: BlockingThreads

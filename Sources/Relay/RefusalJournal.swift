@@ -4,11 +4,12 @@ package import Observability
 import Synchronization
 import WireText
 
-/// Decides which refusals are written in full, and writes the counts of the others; it also has the journal of admissions. One for the whole gateway; any thread.
+/// Decides which refusals are written in full, and writes the counts of the others; it also has the journal of
+/// admissions. One for the whole gateway; any thread.
 ///
-/// Refusals by the gate and refused requests have a digest each, so that requests for paths that don't exist can't use up the lines of the
-/// audit log. The counts of a period that has ended are written at the next refusal, or by the gateway's housekeeping task, which runs
-/// every few seconds. Nothing is written under a lock.
+/// Refusals by the gate and refused requests have a digest each, so that requests for paths that don't exist can't use
+/// up the lines of the audit log. The counts of a period that has ended are written at the next refusal, or by the
+/// gateway's housekeeping task, which runs every few seconds. Nothing is written under a lock.
 package final class RefusalJournal: Sendable {
     private let audit: AuditLog
     private let metrics: GatewayMetrics

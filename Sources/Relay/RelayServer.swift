@@ -77,7 +77,8 @@ package final class RelayServer: Sendable {
         return server.address
     }
 
-    /// Accepts no more internal connections: the last step of a shutdown, since HTTP services may outlive the gateway's sessions.
+    /// Accepts no more internal connections: the last step of a shutdown, since HTTP services may outlive the gateway's
+    /// sessions.
     ///
     /// - Parameter keepsFile: another process goes on with the socket.
     package func stopListeningInternally(keepsFile: Bool = false) {
@@ -141,7 +142,8 @@ package final class RelayServer: Sendable {
         }
     }
 
-    /// The time for sessions that have stayed with this process is over: each is closed with 1012 once its queues are flushed.
+    /// The time for sessions that have stayed with this process is over: each is closed with 1012 once its queues are
+    /// flushed.
     package func closeStayingSessions() {
         onEveryTable {
             $0.closeForwards(.gatewayUpgrading)
@@ -157,7 +159,8 @@ package final class RelayServer: Sendable {
 
     /// Closes the matching sessions, attached or detached; returns when every reactor has begun closing them.
     ///
-    /// - Parameter isMeant: called on the reactors, once for each session; the address is the client's own, also behind proxies.
+    /// - Parameter isMeant: called on the reactors, once for each session; the address is the client's own, also behind
+    ///   proxies.
     /// - Returns: how many.
     @discardableResult
     package func closeSessions(

@@ -53,7 +53,8 @@ extension RequestHead {
     /// The same as `text`, but nil for an empty value.
     func nonEmptyText(_ name: String) -> String? { text(name).flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// The first of these fields that is repeated although it must not be: servers differ in which of two values they use.
+    /// The first of these fields that is repeated although it must not be: servers differ in which of two values they
+    /// use.
     func firstRepeated(_ names: [String]) -> String? { names.first { fields.count($0) > 1 } }
 
     /// A field with credentials or the client's address that the request repeats.

@@ -21,7 +21,8 @@ package struct TokenServices: Sendable {
     }
 }
 
-/// `POST /token`, `GET /.well-known/jwks.json` and `GET /.well-known/oauth-authorization-server`. Reactor thread, except for issuing.
+/// `POST /token`, `GET /.well-known/jwks.json` and `GET /.well-known/oauth-authorization-server`. Reactor thread,
+/// except for issuing.
 final class TokenEndpoint {
     private let services: TokenServices
     private let gate: Gate
@@ -35,8 +36,8 @@ final class TokenEndpoint {
         self.pending = pending
     }
 
-    /// Verifying takes a fraction of a millisecond, but the store and the audit log may wait for the disk, so tokens are issued on threads of
-    /// their own. The answer is sent on the reactor.
+    /// Verifying takes a fraction of a millisecond, but the store and the audit log may wait for the disk, so tokens
+    /// are issued on threads of their own. The answer is sent on the reactor.
     func issue(_ exchange: HTTPExchange, _ context: RequestContext) {
         guard isAvailable else { return answer(exchange, .refused(.publicOriginRequired), context) }
         guard pending.begin() else {

@@ -5,7 +5,8 @@ import RelayCore
 import WebSocketWire
 import WireText
 
-/// An upgrade as the edge has determined it, once: who asks, how, and for what. The gate decides by it, and the session begins with it.
+/// An upgrade as the edge has determined it, once: who asks, how, and for what. The gate decides by it, and the session
+/// begins with it.
 struct Upgrade: Sendable {
     let context: RequestContext
     let handshake: UpgradeHandshake

@@ -126,8 +126,8 @@ final class UpgradeHandler {
         }
     }
 
-    /// Nothing is recorded for a client that has disconnected meanwhile. Otherwise the line is in the audit log before the 101 is sent; if
-    /// sending fails, another line says so.
+    /// Nothing is recorded for a client that has disconnected meanwhile. Otherwise the line is in the audit log before
+    /// the 101 is sent; if sending fails, another line says so.
     private func admit(
         _ admitted: Admitted, _ upgrade: Upgrade, _ exchange: UpgradeExchange, at place: UpgradePlace
     ) {

@@ -1,7 +1,8 @@
-/// Why a request is refused, in a form that its client can be told. The errors of `AppAttest` and `DPoP` that a request can cause conform to it.
+/// Why a request is refused, in a form that its client can be told. The errors of `AppAttest` and `DPoP` that a request
+/// can cause conform to it.
 ///
-/// A server answers all of them in the same way: with ``status``, with ``code`` and ``clientDescription`` in the body, and with
-/// ``wwwAuthenticate(realm:)`` if the status is 401.
+/// A server answers all of them in the same way: with ``status``, with ``code`` and ``clientDescription`` in the body,
+/// and with ``wwwAuthenticate(realm:)`` if the status is 401.
 public protocol RequestError: Error, Sendable {
     associatedtype Code: RawRepresentable<String>, Hashable, Sendable
 
@@ -9,7 +10,8 @@ public protocol RequestError: Error, Sendable {
     var code: Code { get }
     /// For `error_description`: the failed check in plain words, for the developer of the client.
     ///
-    /// It contains nothing secret and nothing that the client sent, only characters that RFC 6749 section 5.2 allows, and no reason for a wrong signature.
+    /// It contains nothing secret and nothing that the client sent, only characters that RFC 6749 section 5.2 allows,
+    /// and no reason for a wrong signature.
     var clientDescription: String { get }
     /// The HTTP status at a protected resource.
     var status: Int { get }
@@ -22,7 +24,8 @@ public protocol RequestError: Error, Sendable {
 extension RequestError {
     public var isAboutCredentials: Bool { true }
 
-    /// The value of `WWW-Authenticate` in an answer with status 401 (RFC 9110 section 11.6.1): the challenge, ``code`` and ``clientDescription``.
+    /// The value of `WWW-Authenticate` in an answer with status 401 (RFC 9110 section 11.6.1): the challenge, ``code``
+    /// and ``clientDescription``.
     public func wwwAuthenticate(realm: String? = nil) -> String {
         var challenge = challenge
         if let realm { challenge.parameters.append(("realm", realm)) }

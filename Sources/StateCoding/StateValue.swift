@@ -23,7 +23,8 @@ package struct StateMember: Hashable, Sendable {
     }
 }
 
-/// What the reader of a value accepts. The peer is a gateway of the same operator; the limits bound what a damaged record can cost.
+/// What the reader of a value accepts. The peer is a gateway of the same operator; the limits bound what a damaged
+/// record can cost.
 package enum StateLimits {
     /// Lists and maps in each other.
     package static let maximumDepth = 32

@@ -1,7 +1,8 @@
 package import SwiftASN1
 package import X509
 
-/// The extension 1.2.840.113635.100.8.2 of Apple's attestation certificates, which contains the nonce of an attestation.
+/// The extension 1.2.840.113635.100.8.2 of Apple's attestation certificates, which contains the nonce of an
+/// attestation.
 ///
 /// ```
 /// 30 24            SEQUENCE, 36 bytes

@@ -1,7 +1,8 @@
 /// Reads an ECDSA signature in DER (RFC 3279, section 2.2.3): `SEQUENCE { r INTEGER, s INTEGER }`.
 ///
-/// Only one encoding is accepted for each number from 1 to the largest of its length: minimal lengths, no unnecessary zeros, no sign, no
-/// trailing bytes. The signature verifier checks whether the numbers are below the order of the curve.
+/// Only one encoding is accepted for each number from 1 to the largest of its length: minimal lengths, no unnecessary
+/// zeros, no sign, no trailing bytes. The signature verifier checks whether the numbers are below the order of the
+/// curve.
 package enum SignatureDER {
     /// Bytes of r and of s on P-256.
     package static let numberLengthP256 = 32

@@ -3,7 +3,8 @@ package import X509
 
 /// Why bytes aren't a certificate that is accepted here.
 package enum CertificateFault: Error, Hashable, Sendable {
-    /// Not a certificate in strict DER, its algorithm or key can't be read (including a point off the curve), or its names may cost too much.
+    /// Not a certificate in strict DER, its algorithm or key can't be read (including a point off the curve), or its
+    /// names may cost too much.
     case malformed
     /// The certificate has one extension twice (RFC 5280, section 4.2).
     case duplicateExtension
@@ -11,8 +12,8 @@ package enum CertificateFault: Error, Hashable, Sendable {
 
 /// Reads a certificate, more strictly than X509 does.
 package enum StrictCertificate {
-    /// The names that are accepted in issuer and subject. X509 hashes and compares names as `String`, which takes quadratic time for text that
-    /// isn't ASCII, and it does so before any signature is verified.
+    /// The names that are accepted in issuer and subject. X509 hashes and compares names as `String`, which takes
+    /// quadratic time for text that isn't ASCII, and it does so before any signature is verified.
     package enum NameRule: Hashable, Sendable {
         /// Only ASCII.
         case ascii
@@ -37,7 +38,8 @@ package enum StrictCertificate {
 
     private static func hasNames(_ node: ASN1Node, _ rule: NameRule) throws -> Bool {
         let signed = try children(of: try children(of: node).first ?? node)
-        // TBSCertificate (RFC 5280, section 4.1): version where it isn't 1, serial number, signature, issuer, validity, subject.
+        // TBSCertificate (RFC 5280, section 4.1): version where it isn't 1, serial number, signature, issuer, validity,
+        // subject.
         let issuer = signed.first?.identifier == versionTag ? 3 : 2
         guard signed.count > issuer + 2 else { return false }
         return try [signed[issuer], signed[issuer + 2]].allSatisfy { name in
@@ -58,8 +60,8 @@ package enum StrictCertificate {
 
     private static let versionTag = ASN1Identifier(tagWithNumber: 0, tagClass: .contextSpecific)
 
-    /// Whether the two parts that aren't signed have their only valid form: the outer algorithm equals the signed one (RFC 5280,
-    /// section 4.1.1.2), and the signature is a bit string of whole bytes.
+    /// Whether the two parts that aren't signed have their only valid form: the outer algorithm equals the signed one
+    /// (RFC 5280, section 4.1.1.2), and the signature is a bit string of whole bytes.
     private static func hasStrictSignature(_ certificate: Certificate, in node: ASN1Node) throws -> Bool {
         let parts = try children(of: node)
         guard parts.count == 3 else { return false }
@@ -97,7 +99,8 @@ extension Certificate {
         } catch { return false }
     }
 
-    /// The certificate's DER. A certificate keeps the bytes from which it was read or signed: serializing copies them and can't fail.
+    /// The certificate's DER. A certificate keeps the bytes from which it was read or signed: serializing copies them
+    /// and can't fail.
     package var encodedDER: [UInt8] {
         var serializer = DER.Serializer()
         do { try serializer.serialize(self) } catch {

@@ -20,12 +20,14 @@ package enum JSONDefect: Error, Hashable, Sendable {
 
 /// What a text may cost the reader, and which texts it reads. Every caller has its own.
 package struct JSONBounds: Hashable, Sendable {
-    /// What becomes of an object with several members of one name, of which RFC 8259 section 4 says that parsers disagree.
+    /// What becomes of an object with several members of one name, of which RFC 8259 section 4 says that parsers
+    /// disagree.
     package enum RepeatedNames: Hashable, Sendable {
-        /// For everything that is signed, or that decides: two parsers could read different things out of one text. Finding them takes time in the
-        /// square of an object's members, so ``JSONBounds/maximumValues`` must be low.
+        /// For everything that is signed, or that decides: two parsers could read different things out of one text.
+        /// Finding them takes time in the square of an object's members, so ``JSONBounds/maximumValues`` must be low.
         case refused
-        /// The last one counts, as in ECMAScript's `JSON.parse`, and all are written again. For texts that others read too.
+        /// The last one counts, as in ECMAScript's `JSON.parse`, and all are written again. For texts that others read
+        /// too.
         case kept
     }
 

@@ -2,9 +2,9 @@ import WireText
 
 /// Reads a JSON text (RFC 8259) that a peer has sent, strictly and within the caller's ``JSONBounds``.
 ///
-/// The only reader of JSON in the gateway and its libraries, so that no text is read twice and differently. It never recurses, keeps numbers as
-/// they were written, compares names as bytes and accepts an exactly defined language: what parsers disagree about is refused. The result takes
-/// at most some tens of bytes for each byte of the text.
+/// The only reader of JSON in the gateway and its libraries, so that no text is read twice and differently. It never
+/// recurses, keeps numbers as they were written, compares names as bytes and accepts an exactly defined language: what
+/// parsers disagree about is refused. The result takes at most some tens of bytes for each byte of the text.
 package enum JSONReader {
     package static func read(_ text: ArraySlice<UInt8>, within bounds: JSONBounds) throws(JSONDefect) -> JSONValue {
         guard text.count <= bounds.maximumBytes else { throw .tooLong }

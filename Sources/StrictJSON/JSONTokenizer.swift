@@ -1,10 +1,10 @@
 import WireText
 
-/// Splits a JSON text (RFC 8259) into tokens and verifies its grammar, without recursion and without building anything. It keeps to its
-/// ``JSONBounds``, but for the text's length and repeated names, which ``JSONReader`` judges.
+/// Splits a JSON text (RFC 8259) into tokens and verifies its grammar, without recursion and without building anything.
+/// It keeps to its ``JSONBounds``, but for the text's length and repeated names, which ``JSONReader`` judges.
 ///
-/// It is stricter than the grammar in one point: half a surrogate pair (`"\ud800"`) is refused, because valid UTF-8 can't encode
-/// it.
+/// It is stricter than the grammar in one point: half a surrogate pair (`"\ud800"`) is refused, because valid UTF-8
+/// can't encode it.
 package struct JSONTokenizer {
     package enum Token: Hashable {
         case beginObject, endObject, beginArray, endArray

@@ -42,9 +42,9 @@ extension JSONValue: Equatable {
 
 /// The members of an object in their original order.
 ///
-/// If several members have the same name, the last one counts, and all of them are written again. ``JSONBounds/repeatedNames`` says whether the
-/// reader makes such an object. Names are equal if their bytes are equal: Swift's own `==` would also treat two encodings of one character as
-/// equal.
+/// If several members have the same name, the last one counts, and all of them are written again.
+/// ``JSONBounds/repeatedNames`` says whether the reader makes such an object. Names are equal if their bytes are equal:
+/// Swift's own `==` would also treat two encodings of one character as equal.
 package struct JSONObject: Equatable, Sendable {
     package struct Member: Equatable, Sendable {
         package let name: String

@@ -1,7 +1,7 @@
 /// The options of one connection, both sides, by the Q method of RFC 1143: no loops, no double answers.
 ///
-/// It decides and remembers; the caller sends. It refuses each option that isn't accepted once per side and connection and ignores
-/// repeated requests, so a storm of requests for unknown options costs at most 512 answers.
+/// It decides and remembers; the caller sends. It refuses each option that isn't accepted once per side and connection
+/// and ignores repeated requests, so a storm of requests for unknown options costs at most 512 answers.
 package struct OptionNegotiation: Codable, Sendable {
     /// The side that uses the option.
     package enum Side: Hashable, Sendable {

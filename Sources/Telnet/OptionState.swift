@@ -1,8 +1,8 @@
 /// One option on one side, by the Q method of RFC 1143, section 7.
 ///
-/// The RFC writes the table for the peer's side ("him": WILL, WONT come in, DO, DONT go out) and says that our own side is the same
-/// with the verbs exchanged. The table is therefore written once, in words that fit both sides: the peer's request is `yes` (WILL,
-/// DO) or `no` (WONT, DONT), and so is what we send.
+/// The RFC writes the table for the peer's side ("him": WILL, WONT come in, DO, DONT go out) and says that our own side
+/// is the same with the verbs exchanged. The table is therefore written once, in words that fit both sides: the peer's
+/// request is `yes` (WILL, DO) or `no` (WONT, DONT), and so is what we send.
 enum OptionState: Hashable, Codable, Sendable {
     case off
     case on

@@ -1,6 +1,7 @@
 /// A telnet command: the byte that follows IAC (RFC 854, EOR from RFC 885).
 ///
-/// A struct, not an enum: a peer may send any byte here, and RFC 854 requires that undefined ones are ignored, not refused.
+/// A struct, not an enum: a peer may send any byte here, and RFC 854 requires that undefined ones are ignored, not
+/// refused.
 package struct TelnetCommand: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt8
 

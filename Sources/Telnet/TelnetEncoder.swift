@@ -1,14 +1,14 @@
 /// Writes a telnet stream (RFC 854, RFC 855).
 ///
-/// Only text has state: the byte after a CR decides whether LF or NUL follows it, and that byte may come with the next call. The
-/// output doesn't depend on how the text is split into calls.
+/// Only text has state: the byte after a CR decides whether LF or NUL follows it, and that byte may come with the next
+/// call. The output doesn't depend on how the text is split into calls.
 package struct TelnetEncoder: Codable, Sendable {
     private var isAfterCR = false
 
     package init() {}
 
-    /// Appends text by the rules of the network virtual terminal: LF and CR LF become CR LF, any other CR becomes CR NUL, and IAC
-    /// is doubled. CR NUL that is already in the text is kept.
+    /// Appends text by the rules of the network virtual terminal: LF and CR LF become CR LF, any other CR becomes CR
+    /// NUL, and IAC is doubled. CR NUL that is already in the text is kept.
     package mutating func appendText(_ text: some Sequence<UInt8>, to output: inout [UInt8]) {
         for byte in text {
             let completesCR = isAfterCR && (byte == Self.lf || byte == Self.nul)
@@ -20,11 +20,13 @@ package struct TelnetEncoder: Codable, Sendable {
         }
     }
 
-    /// Appends text while TRANSMIT-BINARY is in force (RFC 856): the rules of the network virtual terminal don't apply, and CR and
-    /// LF are ordinary bytes. A line then has a single end byte: CR LF becomes LF. A lone CR is a key press and is kept.
+    /// Appends text while TRANSMIT-BINARY is in force (RFC 856): the rules of the network virtual terminal don't apply,
+    /// and CR and LF are ordinary bytes. A line then has a single end byte: CR LF becomes LF. A lone CR is a key press
+    /// and is kept.
     ///
-    /// A terminal behind the target (telnetd's) treats CR and LF each as a line end, and CR LF as two. Line-based targets take LF.
-    /// If one call ends with CR, the CR has been sent, and an LF that begins the next call is dropped as part of the same line end.
+    /// A terminal behind the target (telnetd's) treats CR and LF each as a line end, and CR LF as two. Line-based
+    /// targets take LF. If one call ends with CR, the CR has been sent, and an LF that begins the next call is dropped
+    /// as part of the same line end.
     package mutating func appendBinaryText(_ text: some Sequence<UInt8>, to output: inout [UInt8]) {
         var holdsCR = false
         for byte in text {

@@ -11,14 +11,15 @@ package enum TelnetEvent: Hashable, Sendable {
     case droppedSubnegotiation(TelnetOption)
 }
 
-/// Splits a telnet stream (RFC 854, RFC 855) into events. The result doesn't depend on how the stream is split into pieces.
+/// Splits a telnet stream (RFC 854, RFC 855) into events. The result doesn't depend on how the stream is split into
+/// pieces.
 ///
-/// The parser is pulled: each call of ``next(_:)`` takes one event off the front of the input. A caller can therefore stop after
-/// any event and give the rest of the buffer to another consumer. MCCP2 needs this because its compressed bytes start right behind
-/// IAC SE.
+/// The parser is pulled: each call of ``next(_:)`` takes one event off the front of the input. A caller can therefore
+/// stop after any event and give the rest of the buffer to another consumer. MCCP2 needs this because its compressed
+/// bytes start right behind IAC SE.
 ///
-/// It keeps at most ``maximumSubnegotiationBytes`` and a few words of state. Nothing is an error: invalid input is skipped and the
-/// stream goes on.
+/// It keeps at most ``maximumSubnegotiationBytes`` and a few words of state. Nothing is an error: invalid input is
+/// skipped and the stream goes on.
 package struct TelnetParser: Codable, Sendable {
     /// `MAX_SUBNEGOTIATION_BYTES`
     package static let defaultMaximumSubnegotiationBytes = 65_536
@@ -43,8 +44,8 @@ package struct TelnetParser: Codable, Sendable {
         self.maximumSubnegotiationBytes = maximumSubnegotiationBytes
     }
 
-    /// Takes one event off the front of `input`; nil when `input` is used up. A data run ends at the end of the input at the
-    /// latest.
+    /// Takes one event off the front of `input`; nil when `input` is used up. A data run ends at the end of the input
+    /// at the latest.
     package mutating func next(_ input: inout ArraySlice<UInt8>) -> TelnetEvent? {
         while !input.isEmpty {
             if let event = step(&input) { return event }
@@ -119,8 +120,8 @@ package struct TelnetParser: Codable, Sendable {
             let bytes = takePayload()
             return isComplete ? .subnegotiation(option, bytes) : .droppedSubnegotiation(option)
         }
-        // RFC 855 doesn't define this case. The peer forgot its IAC SE: the following command is more useful than the unfinished
-        // subnegotiation.
+        // RFC 855 doesn't define this case. The peer forgot its IAC SE: the following command is more useful than the
+        // unfinished subnegotiation.
         state = .command
         _ = takePayload()
         return .droppedSubnegotiation(option)

@@ -17,8 +17,8 @@ package enum ASCIIByte {
     @inlinable @inline(__always)
     package static func lowercased(_ byte: UInt8) -> UInt8 { byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte }
 
-    /// `nil` for text that isn't ASCII: some other characters have an ASCII lower case (U+212A, the Kelvin sign, becomes `k`) and would be
-    /// accepted in its place.
+    /// `nil` for text that isn't ASCII: some other characters have an ASCII lower case (U+212A, the Kelvin sign,
+    /// becomes `k`) and would be accepted in its place.
     package static func lowercased(_ text: String) -> String? {
         text.utf8.allSatisfy { $0 < 0x80 } ? withLowercasedLetters(text) : nil
     }

@@ -11,7 +11,8 @@ package enum Base64 {
         if bytes.count % 3 > 0 { text.append(contentsOf: bytes.count % 3 == 1 ? [pad, pad] : [pad]) }
     }
 
-    /// Accepts only what ``encode(_:)`` writes: the standard alphabet, full padding, no other characters, unused bits zero.
+    /// Accepts only what ``encode(_:)`` writes: the standard alphabet, full padding, no other characters, unused bits
+    /// zero.
     ///
     /// - Parameter maximumBytes: longer input is refused before decoding.
     package static func decode(canonical text: String, maximumBytes: Int) -> [UInt8]? {
@@ -23,8 +24,8 @@ package enum Base64 {
         return bytes
     }
 
-    /// Accepts the standard alphabet or that of section 5, with full padding or none: no mixture of both alphabets, no other characters,
-    /// unused bits zero.
+    /// Accepts the standard alphabet or that of section 5, with full padding or none: no mixture of both alphabets, no
+    /// other characters, unused bits zero.
     ///
     /// - Parameter maximumBytes: longer input is refused before decoding.
     package static func decode(_ text: String, maximumBytes: Int) -> [UInt8]? {
@@ -60,7 +61,8 @@ package enum Base64URL {
         Base64Alphabet.urlSafe.append(Array(bytes)[...], to: &text)
     }
 
-    /// - Returns: nil for anything but the one text that ``encode(_:)`` writes: no foreign characters, unused bits zero.
+    /// - Returns: nil for anything but the one text that ``encode(_:)`` writes: no foreign characters, unused bits
+    ///   zero.
     package static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? { Base64Alphabet.urlSafe.decode(text) }
 
     package static func decode(_ text: String) -> [UInt8]? { decode(Array(text.utf8)[...]) }

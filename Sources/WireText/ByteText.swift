@@ -1,11 +1,12 @@
 /// Text that is compared and hashed as its UTF-8 bytes, for everything that a peer may have sent.
 ///
-/// Swift's `String` compares canonical equivalents: it normalises both texts first (Unicode Standard Annex 15), and sorting n combining marks
-/// takes time in the order of n². `Character` does the same, and a single one may be as long as the text. Bytes take linear time, and they
-/// are what specifications compare (RFC 7515 section 5.3, RFC 8259 section 8.3).
+/// Swift's `String` compares canonical equivalents: it normalises both texts first (Unicode Standard Annex 15), and
+/// sorting n combining marks takes time in the order of n². `Character` does the same, and a single one may be as long
+/// as the text. Bytes take linear time, and they are what specifications compare (RFC 7515 section 5.3, RFC 8259
+/// section 8.3).
 ///
-/// It has no `==` with `String`. A test of the house rules looks into the compiled code for comparisons of `String`, `Substring` and
-/// `Character`.
+/// It has no `==` with `String`. A test of the house rules looks into the compiled code for comparisons of `String`,
+/// `Substring` and `Character`.
 package struct ByteText: Hashable, Sendable, Codable, ExpressibleByStringLiteral, CustomStringConvertible {
     package let text: String
 
@@ -36,7 +37,8 @@ extension ByteText: Comparable {
     }
 }
 
-/// A word of a protocol as a peer has sent it, for `switch`: short ASCII. All other text equals no word, itself included.
+/// A word of a protocol as a peer has sent it, for `switch`: short ASCII. All other text equals no word, itself
+/// included.
 package struct WireWord: Equatable, Sendable, ExpressibleByStringLiteral {
     /// Longer than every word of every protocol that is read here.
     package static let maximumBytes = 64

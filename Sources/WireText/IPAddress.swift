@@ -1,7 +1,7 @@
 /// An IPv4 or IPv6 address.
 ///
-/// An IPv4 address written as IPv6 (`::ffff:192.0.2.1`, RFC 4291 section 2.5.5.2) becomes the IPv4 address: a dual-stack socket must not
-/// give one client two identities. Only ``init(unconverted:)`` keeps it as it is.
+/// An IPv4 address written as IPv6 (`::ffff:192.0.2.1`, RFC 4291 section 2.5.5.2) becomes the IPv4 address: a
+/// dual-stack socket must not give one client two identities. Only ``init(unconverted:)`` keeps it as it is.
 package struct IPAddress: Hashable, Sendable {
     private enum Value: Hashable {
         case v4(UInt32)
@@ -22,7 +22,8 @@ package struct IPAddress: Hashable, Sendable {
         }
     }
 
-    /// The address as it is written. A host that a client names must not become another address than the one that was checked.
+    /// The address as it is written. A host that a client names must not become another address than the one that was
+    /// checked.
     ///
     /// - Parameter bytes: exactly 4 or 16, in network order; otherwise `nil`.
     package init?(unconverted bytes: [UInt8]) {
@@ -120,15 +121,15 @@ private func bigEndianBytes<Number: FixedWidthInteger>(_ number: Number) -> [UIn
     stride(from: Number.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> $0) }
 }
 
-/// A network in CIDR notation, `192.0.2.0/24` or `2001:db8::/32` (RFC 4632 section 3.1, RFC 4291 section 2.3). A single address is a range
-/// of one.
+/// A network in CIDR notation, `192.0.2.0/24` or `2001:db8::/32` (RFC 4632 section 3.1, RFC 4291 section 2.3). A single
+/// address is a range of one.
 package struct AddressRange: Hashable, Sendable {
     /// In network order: 4 bytes, or 16.
     package let network: [UInt8]
     package let bits: Int
 
-    /// - Parameter text: bits after the prefix must be zero, because `10.0.0.5/8` is probably a mistake. Ranges of IPv4-mapped addresses
-    ///   are refused: such addresses are treated as IPv4 and must be written as IPv4.
+    /// - Parameter text: bits after the prefix must be zero, because `10.0.0.5/8` is probably a mistake. Ranges of
+    ///   IPv4-mapped addresses are refused: such addresses are treated as IPv4 and must be written as IPv4.
     package init?(_ text: String) {
         let parts = text.splitAtBytes { $0 == UInt8(ascii: "/") }
         guard (1...2).contains(parts.count), let address = Self.bytes(of: parts[0]) else { return nil }

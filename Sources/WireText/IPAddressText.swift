@@ -4,8 +4,8 @@ package enum IPAddressText {
 
     package static func dotted(_ bytes: [UInt8]) -> String { bytes.map(String.init).joined(separator: ".") }
 
-    /// RFC 5952 section 4, using only hexadecimal groups, without a dotted ending: lower case, no leading zeros, the first longest run of
-    /// two or more zero groups as `::`.
+    /// RFC 5952 section 4, using only hexadecimal groups, without a dotted ending: lower case, no leading zeros, the
+    /// first longest run of two or more zero groups as `::`.
     package static func compressed(_ bytes: [UInt8]) -> String {
         let groups = stride(from: 0, to: bytes.count - 1, by: 2).map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
         let run = longestRunOfZeros(groups)

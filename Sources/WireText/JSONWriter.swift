@@ -1,5 +1,5 @@
-/// Writes one JSON object (RFC 8259): compact, escaped like ECMAScript's `JSON.stringify`, its members in the order in which they are
-/// written. The static functions append single strings to a buffer.
+/// Writes one JSON object (RFC 8259): compact, escaped like ECMAScript's `JSON.stringify`, its members in the order in
+/// which they are written. The static functions append single strings to a buffer.
 ///
 /// The output is always valid UTF-8: strings are by their type, and the caller validates raw text.
 package struct JSONWriter: Sendable {

@@ -2,7 +2,8 @@
 package struct UTF8Lead {
     /// Bytes of the whole sequence, 1 to 4.
     package let length: Int
-    /// The range of the second byte. It excludes overlong forms, surrogates and values above U+10FFFF. All later bytes are 80…BF.
+    /// The range of the second byte. It excludes overlong forms, surrogates and values above U+10FFFF. All later bytes
+    /// are 80…BF.
     package let second: ClosedRange<UInt8>
 
     @inlinable
@@ -55,8 +56,8 @@ package struct UTF8Validator: Sendable {
     /// The bytes so far end with a complete character.
     package var isComplete: Bool { missing == 0 }
 
-    /// - Returns: the number of valid bytes at the front: all of them, or the index of the first invalid one. After an invalid byte the
-    ///   validator must not be used again.
+    /// - Returns: the number of valid bytes at the front: all of them, or the index of the first invalid one. After an
+    ///   invalid byte the validator must not be used again.
     package mutating func accept(_ bytes: Span<UInt8>) -> Int {
         var index = 0
         while index < bytes.count {

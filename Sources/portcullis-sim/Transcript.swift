@@ -2,9 +2,9 @@ import Telnet
 
 /// Renders a telnet and ANSI byte stream as plain text that is readable and safe to show on a terminal.
 ///
-/// Telnet commands and the cursor sequences of ECMA-48 (`ESC [ …`) are left out, printable UTF-8 is kept, a CR at a line's end is
-/// dropped, and every other unprintable character is shown as `\x1B` or `\u{202E}`. At most three bytes of an unfinished character
-/// and one subnegotiation are held.
+/// Telnet commands and the cursor sequences of ECMA-48 (`ESC [ …`) are left out, printable UTF-8 is kept, a CR at a
+/// line's end is dropped, and every other unprintable character is shown as `\x1B` or `\u{202E}`. At most three bytes
+/// of an unfinished character and one subnegotiation are held.
 struct Transcript: Sendable {
     private var parser = TelnetParser()
     private var state = State.text
@@ -75,7 +75,8 @@ struct Transcript: Sendable {
         }
     }
 
-    /// Decodes the pending bytes, except an unfinished character at the end if `keepingTail` keeps it for the next piece.
+    /// Decodes the pending bytes, except an unfinished character at the end if `keepingTail` keeps it for the next
+    /// piece.
     private mutating func takePending(keepingTail: Bool) -> String {
         let tail = keepingTail ? pending.unfinishedCharacterLength : 0
         let bytes = pending.dropLast(tail)

@@ -49,9 +49,11 @@ extension Console {
             hint: "Set CONTROL_SOCKET_PATH for the gateway and for this command, or name it with --socket.")
     }
 
-    /// A client for the control socket in the settings, if there is one; a gateway needn't be listening on it. Call it before anything is changed.
+    /// A client for the control socket in the settings, if there is one; a gateway needn't be listening on it. Call it
+    /// before anything is changed.
     ///
-    /// - Parameter store: `--store`. With it nothing else is read of the settings, so the command can do without them; it says so.
+    /// - Parameter store: `--store`. With it nothing else is read of the settings, so the command can do without them;
+    ///   it says so.
     static func runningGateway(_ options: SettingsOptions, besides store: String?) throws -> ControlClient? {
         guard store != nil else {
             return try settings(options, ConfigurationLoading.loadControlSocketPath).map(ControlClient.init)

@@ -3,14 +3,16 @@ import FoundationEssentials
 
 /// Arguments in a form in which swift-argument-parser takes no identifier for an option.
 ///
-/// It reads every argument that begins with a hyphen as an option: `-hAAA…` as a request for help, which ends with 0. One identifier in 64 of a
-/// key begins with a hyphen. So what isn't an option of the command goes behind `--`, and an option's value is joined to its name with `=`.
+/// It reads every argument that begins with a hyphen as an option: `-hAAA…` as a request for help, which ends with 0.
+/// One identifier in 64 of a key begins with a hyphen. So what isn't an option of the command goes behind `--`, and an
+/// option's value is joined to its name with `=`.
 struct DashedArguments {
     private static let terminator = "--"
     /// Understood at every command, without being an argument of it.
     private static let builtIn: Set<String> = ["-help", "--help-hidden", "--experimental-dump-help"]
 
-    /// Options of so many commands that nobody takes them for something else. The program's outline is costly, and most starts have no other argument with a hyphen.
+    /// Options of so many commands that nobody takes them for something else. The program's outline is costly, and most
+    /// starts have no other argument with a hyphen.
     private static let common: Set<String> = ["--env-file", "--socket", "--store", "--json"]
 
     private let command: CommandOutline
@@ -42,7 +44,8 @@ struct DashedArguments {
     private func readable(_ arguments: [String]) -> [String] {
         var (options, values) = ([String](), [String]())
         let words = words(arguments)
-        // A mistyped option isn't a value where there is no room for one: then the parser says what it could have meant.
+        // A mistyped option isn't a value where there is no room for one: then the parser says what it could have
+        // meant.
         var room = command.positionals - words.count { if case .value = $0 { true } else { false } }
         for word in words {
             switch word {

@@ -56,8 +56,8 @@ struct Terminal {
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
-    /// - Parameter lines: printable text, one for each row. Each row is erased before it is written: behind a full row the cursor stands on
-    ///   its last character.
+    /// - Parameter lines: printable text, one for each row. Each row is erased before it is written: behind a full row
+    ///   the cursor stands on its last character.
     func show(_ lines: [String]) {
         let rows = lines.enumerated().map { "\u{1B}[\($0.offset + 1);1H\u{1B}[K\($0.element)" }
         Console.show(rows.joined())

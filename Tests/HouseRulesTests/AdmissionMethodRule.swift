@@ -1,5 +1,6 @@
-/// An admission method and its proof are named in the method's own folder and in the one list that adds it to the gateway. Everything else
-/// uses `AdmissionMethod`, `AdmissionProof`, `MethodName` and `Identity`: then a method that is added can't be forgotten anywhere.
+/// An admission method and its proof are named in the method's own folder and in the one list that adds it to the
+/// gateway. Everything else uses `AdmissionMethod`, `AdmissionProof`, `MethodName` and `Identity`: then a method that
+/// is added can't be forgotten anywhere.
 enum AdmissionMethodRule {
     /// Files elsewhere that name a method, each for a part that only this method has.
     static let exceptions: [String: Set<String>] = [

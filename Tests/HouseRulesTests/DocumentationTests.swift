@@ -219,7 +219,8 @@ struct DocumentationTests {
         FileManager.default.fileExists(atPath: Repository.root.appendingPathComponent(path).path)
     }
 
-    /// The subcommands of a program, and the options of all of them, as swift-argument-parser makes them of the properties' names.
+    /// The subcommands of a program, and the options of all of them, as swift-argument-parser makes them of the
+    /// properties' names.
     private func vocabulary(of program: String) -> (names: Set<String>, options: Set<String>) {
         let text = Repository.sources.filter { $0.target == program }.map(\.text).joined(separator: "\n")
         let types = text.matches(of: /struct (\w+?)(?:Command)?: (?:Async)?ParsableCommand/).map { $0.1.lowercased() }

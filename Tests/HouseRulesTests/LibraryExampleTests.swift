@@ -2,7 +2,8 @@ import EdgeTestKit
 import Foundation
 import Testing
 
-/// The example of the libraries' guides, compiled as another package would: with the libraries' public declarations alone.
+/// The example of the libraries' guides, compiled as another package would: with the libraries' public declarations
+/// alone.
 @Suite("The libraries' example")
 struct LibraryExampleTests {
     private static let folder = "Tests/Examples/GuardedService/Sources/GuardedService"

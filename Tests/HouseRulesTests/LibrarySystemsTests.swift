@@ -1,6 +1,7 @@
 import Testing
 
-/// The libraries are for iOS 15 and macOS 13 too, on which none of the tests run: so they use nothing that is newer, or that Apple's systems lack.
+/// The libraries are for iOS 15 and macOS 13 too, on which none of the tests run: so they use nothing that is newer, or
+/// that Apple's systems lack.
 @Suite("What the libraries need of a system")
 struct LibrarySystemsTests {
     private static let libraries = [

@@ -11,7 +11,8 @@ enum TextComparisonTable {
         case nilAlone
         /// A derived conformance that tests use, and the gateway doesn't.
         case uncompared
-        /// It runs in an app, not in the gateway, and its peer is the app's own gateway. What that sends has a limit each.
+        /// It runs in an app, not in the gateway, and its peer is the app's own gateway. What that sends has a limit
+        /// each.
         case inApps
     }
 

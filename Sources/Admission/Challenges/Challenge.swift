@@ -14,10 +14,10 @@ import WireText
 ///       └──────── identity ──────┘
 /// ```
 /// - *randomness*: distinguishes challenges of the same millisecond. It may be guessable: the MAC prevents forgery.
-/// - *issued at*: milliseconds since the process' epoch, or of the fleet's time, big-endian. 48 bits last for 8,900 years, so the value never
-///   wraps.
-/// - *MAC*: the first 128 bits of HMAC-SHA256 over the other 16 bytes under a key of this process or of its fleet. A guess is correct with
-///   probability 2⁻¹²⁸.
+/// - *issued at*: milliseconds since the process' epoch, or of the fleet's time, big-endian. 48 bits last for 8,900
+///   years, so the value never wraps.
+/// - *MAC*: the first 128 bits of HMAC-SHA256 over the other 16 bytes under a key of this process or of its fleet. A
+///   guess is correct with probability 2⁻¹²⁸.
 struct Challenge {
     static let byteCount = 32
     private static let identityByteCount = 16
@@ -77,7 +77,8 @@ struct Challenge {
     }
 }
 
-/// The MAC key of challenges, as an HMAC-SHA256 state already initialised with it: this saves half of the work for so short a message.
+/// The MAC key of challenges, as an HMAC-SHA256 state already initialised with it: this saves half of the work for so
+/// short a message.
 struct ChallengeKey: Sendable {
     private let authenticator: HMAC<SHA256>
 
@@ -117,13 +118,14 @@ struct ChallengeIdentity: Hashable, Sendable {
     let low: UInt64
 }
 
-/// An authentic challenge that was neither expired nor spent. Only ``Challenges`` makes one, and only once per challenge.
+/// An authentic challenge that was neither expired nor spent. Only ``Challenges`` makes one, and only once per
+/// challenge.
 package struct SpentChallenge: Sendable {
     /// SHA-256 of the challenge's 32 bytes: what a device signs in registrations and assertions.
     package let clientDataHash: [UInt8]
 
-    /// In a fleet: this gateway alone knows so far that the challenge is spent, and it counts as spent only when the fleet knows it too. `nil` for a
-    /// single gateway.
+    /// In a fleet: this gateway alone knows so far that the challenge is spent, and it counts as spent only when the
+    /// fleet knows it too. `nil` for a single gateway.
     let fleetUse: FleetUse?
 
     init(_ challenge: Challenge, in fleet: FleetUse? = nil) {
@@ -132,14 +134,15 @@ package struct SpentChallenge: Sendable {
     }
 }
 
-/// An authentic challenge of the token dialect that was neither expired nor spent when it was examined. It admits nobody: only spending it
-/// decides, and of several requests with it one succeeds.
+/// An authentic challenge of the token dialect that was neither expired nor spent when it was examined. It admits
+/// nobody: only spending it decides, and of several requests with it one succeeds.
 package struct OpenChallenge: Sendable {
     private let bytes: [UInt8]
 
     init(_ challenge: Challenge) { bytes = challenge.bytes }
 
-    /// What a device signs in the token dialect: SHA-256 of the challenge's bytes and of the SHA-256 of the canonical JWK.
+    /// What a device signs in the token dialect: SHA-256 of the challenge's bytes and of the SHA-256 of the canonical
+    /// JWK.
     package func clientDataHash(binding key: PublicJWK) -> [UInt8] {
         Array(SHA256.hash(data: bytes + key.thumbprint.bytes))
     }

@@ -3,18 +3,20 @@ import Synchronization
 
 /// Issues challenges and lets each be used once. Shared by all reactors.
 ///
-/// The MAC key and the set of used challenges belong to this process and end with it, unless it hands both to the process that replaces
-/// it: a challenge that was used is never valid in a later process.
+/// The MAC key and the set of used challenges belong to this process and end with it, unless it hands both to the
+/// process that replaces it: a challenge that was used is never valid in a later process.
 ///
-/// In a fleet the key is derived from what all gateways share (``FleetIdentity``), and each accepts the challenges of all. Then the set of this process only
-/// prevents it from trying two assertions with one challenge; the store decides: see ``SpentChallenge/fleetUse``.
+/// In a fleet the key is derived from what all gateways share (``FleetIdentity``), and each accepts the challenges of
+/// all. Then the set of this process only prevents it from trying two assertions with one challenge; the store decides:
+/// see ``SpentChallenge/fleetUse``.
 package final class Challenges: Sendable {
     package static let defaultTimeToLive: Duration = .seconds(60)
     /// `MAX_SPENT_PROOFS`.
     package static let defaultMaximumSpent = 100_000
     /// The upper limit of a challenge's lifetime, whatever is configured.
     package static let longestTimeToLive: Duration = .seconds(3600)
-    /// Milliseconds. The times of two reactors can differ by the duration of one turn; a reactor must accept what another one just issued.
+    /// Milliseconds. The times of two reactors can differ by the duration of one turn; a reactor must accept what
+    /// another one just issued.
     static let clockTolerance: UInt64 = 1_000
 
     /// A challenge of one dialect is foreign in the other.
@@ -73,7 +75,8 @@ package final class Challenges: Sendable {
         return Challenge(issuedAt: moment.monotonic.milliseconds(since: origin.epoch), key: key.key)
     }
 
-    /// The time to live is part of the purpose: what one gateway has forgotten as expired, no gateway with a longer time accepts.
+    /// The time to live is part of the purpose: what one gateway has forgotten as expired, no gateway with a longer
+    /// time accepts.
     private func view(of dialect: Dialect, at time: MonotonicTime) -> FleetIdentity.View? {
         guard let fleet else { return nil }
         let purpose = dialect == .guide ? "challenge" : "token challenge"
@@ -119,7 +122,8 @@ package final class Challenges: Sendable {
         return fleetSpending(of: challenge, as: kind, view)
     }
 
-    /// Whether a challenge of the token dialect could be spent now. It stays as it is, so that what is signed over it can be verified first.
+    /// Whether a challenge of the token dialect could be spent now. It stays as it is, so that what is signed over it
+    /// can be verified first.
     ///
     /// - Parameter base64URL: as the client sent it; 43 characters.
     package func examine(

@@ -1,7 +1,8 @@
-/// The challenges that were spent and haven't expired: the only state that challenges need. A value; ``Challenges`` holds its lock.
+/// The challenges that were spent and haven't expired: the only state that challenges need. A value; ``Challenges``
+/// holds its lock.
 ///
-/// There is one set for each second of issue. It is dropped as a whole when its last challenge has expired, so no operation iterates over
-/// challenges.
+/// There is one set for each second of issue. It is dropped as a whole when its last challenge has expired, so no
+/// operation iterates over challenges.
 struct SpentSet {
     enum Insertion: Equatable {
         case inserted
@@ -21,10 +22,11 @@ struct SpentSet {
     private let tolerance: UInt64
     private var buckets: [UInt64: Set<ChallengeIdentity>] = [:]
     private(set) var count = 0
-    /// The latest time seen. Reactors pass their own times, which aren't synchronised. Without this a late time could accept a challenge
-    /// again whose set was already dropped.
+    /// The latest time seen. Reactors pass their own times, which aren't synchronised. Without this a late time could
+    /// accept a challenge again whose set was already dropped.
     private var latest: UInt64 = 0
-    /// What was issued before has expired, whatever `timeToLive` is: an earlier process may have forgotten that it was spent.
+    /// What was issued before has expired, whatever `timeToLive` is: an earlier process may have forgotten that it was
+    /// spent.
     private var expiredBefore: UInt64 = 0
 
     init(maximum: Int, timeToLive: UInt64, tolerance: UInt64 = Challenges.clockTolerance) {
@@ -52,7 +54,8 @@ struct SpentSet {
         return buckets[bucket]?.contains(identity) == true ? .alreadySpent : nil
     }
 
-    /// For a fleet, whose store remembers what was spent: its clock may be set back, and challenges of the new time are no older than others then.
+    /// For a fleet, whose store remembers what was spent: its clock may be set back, and challenges of the new time are
+    /// no older than others then.
     mutating func startOver(ifAfter time: UInt64) {
         guard latest > time + 2 * tolerance else { return }
         (latest, count, buckets) = (time, 0, [:])
@@ -76,7 +79,8 @@ struct SpentSet {
         return CarriedSpentSet(latest: latest, challenges: bytes)
     }
 
-    /// Takes over all challenges of an earlier process, also beyond the maximum: to forget one would be to accept it again.
+    /// Takes over all challenges of an earlier process, also beyond the maximum: to forget one would be to accept it
+    /// again.
     ///
     /// - Parameter earlierLife: the time to live in that process, in milliseconds.
     mutating func restore(_ carried: CarriedSpentSet, timeToLive earlierLife: UInt64) throws {

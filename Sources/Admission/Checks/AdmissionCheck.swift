@@ -1,5 +1,5 @@
-/// The checks of the gate, of registrations and of requests for access tokens, by the names that the audit log gives them (`check`). Tools
-/// read them, so the text of a case never changes.
+/// The checks of the gate, of registrations and of requests for access tokens, by the names that the audit log gives
+/// them (`check`). Tools read them, so the text of a case never changes.
 ///
 /// Which checks a decision consists of, and in which order, is in ``CheckOrder``.
 package enum AdmissionCheck: String, CaseIterable, Sendable {
@@ -85,7 +85,8 @@ package enum AdmissionCheck: String, CaseIterable, Sendable {
     case time = "in_time"
 }
 
-/// The check at which a request was refused, with what it expected and what it got. For the audit log alone: see `portcullis explain`.
+/// The check at which a request was refused, with what it expected and what it got. For the audit log alone: see
+/// `portcullis explain`.
 ///
 /// Most refusals of a flood are only counted. So the texts are made when they are read, which is for a line of the log.
 package struct FailedCheck: Sendable {

@@ -1,6 +1,7 @@
 import WireText
 
-/// The checks of each kind of decision, in the order in which they are made. A test holds them against what the verifiers do.
+/// The checks of each kind of decision, in the order in which they are made. A test holds them against what the
+/// verifiers do.
 package enum CheckOrder {
     /// What an event of the audit log was about.
     package enum Event: String, CaseIterable, Sendable {

@@ -70,7 +70,8 @@ extension AccessTokenRefusal {
 }
 
 extension RefusalCode {
-    /// The check that a refusal with this code failed, where it doesn't say so itself. Also for audit lines of versions that named no check.
+    /// The check that a refusal with this code failed, where it doesn't say so itself. Also for audit lines of versions
+    /// that named no check.
     package var usualCheck: AdmissionCheck {
         switch self {
         case .malformedHandshake, .unsupportedVersion, .unknownSubprotocol, .upgradeRequired: .handshake

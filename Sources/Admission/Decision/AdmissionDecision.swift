@@ -14,8 +14,8 @@ package struct Admitted: Sendable {
     package let permit: SessionPermit?
 }
 
-/// A client may begin a session: only the gate makes one, for a client that has connected to this gateway itself. No target is dialled
-/// without it.
+/// A client may begin a session: only the gate makes one, for a client that has connected to this gateway itself. No
+/// target is dialled without it.
 package struct SessionPermit: Sendable {
     init() {}
 }

@@ -55,8 +55,8 @@ struct DrainingPolicy: AdmissionPolicy {
     }
 }
 
-/// Refuses blocked addresses, and requests that claim a blocked identity, before a credential is verified or used up. A client that falsely
-/// claims a blocked identity is refused too.
+/// Refuses blocked addresses, and requests that claim a blocked identity, before a credential is verified or used up. A
+/// client that falsely claims a blocked identity is refused too.
 ///
 /// The owner of a ticket is known only after it is spent, so the gate checks every verified identity again.
 struct BlockPolicy: AdmissionPolicy {
@@ -81,11 +81,11 @@ struct BlockPolicy: AdmissionPolicy {
     }
 }
 
-/// A browser sends its client certificate for any page that opens a connection, so only pages of allowed origins are accepted. Other
-/// clients send no `Origin`, and pass unless `ALLOW_MISSING_ORIGIN` is false.
+/// A browser sends its client certificate for any page that opens a connection, so only pages of allowed origins are
+/// accepted. Other clients send no `Origin`, and pass unless `ALLOW_MISSING_ORIGIN` is false.
 ///
-/// The gateway's own origin is the host that the request was sent to. Over TLS the browser has compared that name with the certificate.
-/// Without TLS, a proxy may have terminated TLS, so https is accepted as well.
+/// The gateway's own origin is the host that the request was sent to. Over TLS the browser has compared that name with
+/// the certificate. Without TLS, a proxy may have terminated TLS, so https is accepted as well.
 struct OriginPolicy: AdmissionPolicy {
     let allowed: Set<WebOrigin>
     let allowsMissing: Bool
@@ -119,8 +119,8 @@ struct OriginPolicy: AdmissionPolicy {
 
 /// Refuses while all leases are taken, before any credential is used up. The lease itself is taken as the last step.
 ///
-/// A client that claims an identity with a session may be resuming it, and may use the reserve. Its claim is verified before it gets a
-/// lease.
+/// A client that claims an identity with a session may be resuming it, and may use the reserve. Its claim is verified
+/// before it gets a lease.
 struct CapacityPolicy: AdmissionPolicy {
     /// Seconds.
     static let retryAfter = 5
@@ -144,9 +144,9 @@ struct CapacityPolicy: AdmissionPolicy {
 /// Bounds guessing by address, and spares clients that share an address behind carrier NAT.
 ///
 /// - An address with few failures isn't limited here.
-/// - An address that has reached its limit of failed upgrades is refused, unless the request presents credentials. Each verification is
-///   charged to the address, whatever its result. When the budget is used up, credentials aren't verified. (If they are wrong, the gate
-///   answers 429.)
+/// - An address that has reached its limit of failed upgrades is refused, unless the request presents credentials. Each
+///   verification is charged to the address, whatever its result. When the budget is used up, credentials aren't
+///   verified. (If they are wrong, the gate answers 429.)
 struct RatePolicy: AdmissionPolicy {
     let limits: UpgradeLimits
     /// If no shared secret is required, an `Authorization` header isn't a credential.
@@ -174,11 +174,12 @@ struct RatePolicy: AdmissionPolicy {
     }
 }
 
-/// Requires one of the operator's secrets in `Authorization: Bearer <secret>` (RFC 6750 section 2.1), in addition to the admission method's
-/// credential.
+/// Requires one of the operator's secrets in `Authorization: Bearer <secret>` (RFC 6750 section 2.1), in addition to
+/// the admission method's credential.
 ///
-/// A request with a ticket need not repeat it, since browsers can't: the ticket replaces the secret that was presented for it, and the gate
-/// rechecks that secret. The same applies to a session's token. A secret that is presented must be valid.
+/// A request with a ticket need not repeat it, since browsers can't: the ticket replaces the secret that was presented
+/// for it, and the gate rechecks that secret. The same applies to a session's token. A secret that is presented must be
+/// valid.
 struct SharedSecretPolicy: AdmissionPolicy {
     private static let scheme = "bearer"
 
@@ -209,8 +210,9 @@ struct SharedSecretPolicy: AdmissionPolicy {
     }
 }
 
-/// A route may be restricted to some admission methods (`admit=`). Most credentials claim their method, and aren't used up if the route
-/// doesn't allow it. Tickets don't; the ticket method itself doesn't spend a ticket that the route doesn't allow.
+/// A route may be restricted to some admission methods (`admit=`). Most credentials claim their method, and aren't used
+/// up if the route doesn't allow it. Tickets don't; the ticket method itself doesn't spend a ticket that the route
+/// doesn't allow.
 struct RoutePolicy: AdmissionPolicy {
     func evaluate(_ attempt: AdmissionAttempt) -> PolicyOutcome {
         guard let method = attempt.chosen?.claim.method, let refusal = Self.refusal(of: method, attempt.request) else {

@@ -1,14 +1,15 @@
 import KeyStore
 
-/// The decision of a gate on one request: policies, the chosen method's steps, and what follows from their outcome. It keeps the gate that it
-/// began with, also if a reload has replaced that meanwhile.
+/// The decision of a gate on one request: policies, the chosen method's steps, and what follows from their outcome. It
+/// keeps the gate that it began with, also if a reload has replaced that meanwhile.
 struct GateSteps: DecisionSteps {
     private enum Stage {
         case policies
         case verification
         /// Of a client that was admitted earlier.
         case recheck(Principal)
-        /// Of a client that is admitted despite its refusal, with this proof, unless its credential names a revoked identity.
+        /// Of a client that is admitted despite its refusal, with this proof, unless its credential names a revoked
+        /// identity.
         case revocation(any AdmissionProof)
     }
 
@@ -92,8 +93,9 @@ struct GateSteps: DecisionSteps {
         }
     }
 
-    /// Refuses a client for its credentials, unless a method admits it all the same (`REQUIRE_APP_AUTH=report`). Such a client is admitted by
-    /// the same rules as anonymous ones, and not counted as a failed upgrade. A revoked key stays refused.
+    /// Refuses a client for its credentials, unless a method admits it all the same (`REQUIRE_APP_AUTH=report`). Such a
+    /// client is admitted by the same rules as anonymous ones, and not counted as a failed upgrade. A revoked key stays
+    /// refused.
     private mutating func refuse(
         _ refusal: Refusal, at moment: Moment
     ) throws(KeyRegistryError) -> Step<CredentialDecision> {

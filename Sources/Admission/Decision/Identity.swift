@@ -1,12 +1,12 @@
 import Crypto
 import FoundationEssentials
 
-/// A client's identity: the method that verified it, and its name among that method's clients. Sessions, tickets, lists, logs and the PROXY
-/// header use it unchanged.
+/// A client's identity: the method that verified it, and its name among that method's clients. Sessions, tickets,
+/// lists, logs and the PROXY header use it unchanged.
 package struct Identity: Hashable, Sendable {
     package let method: MethodName
-    /// Not secret. `nil` for clients without credentials: their sessions belong to any client that presents the token, and are counted
-    /// by address.
+    /// Not secret. `nil` for clients without credentials: their sessions belong to any client that presents the token,
+    /// and are counted by address.
     package let subject: String?
 
     /// - Parameter subject: its one canonical form.

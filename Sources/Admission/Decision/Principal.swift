@@ -1,11 +1,11 @@
-/// An admitted client: its identity and the proof of it. Only this module can make one: the gate after a method has verified a credential,
-/// and the ticket office from a spent ticket.
+/// An admitted client: its identity and the proof of it. Only this module can make one: the gate after a method has
+/// verified a credential, and the ticket office from a spent ticket.
 package struct Principal: Sendable {
     package let identity: Identity
     /// Used by the method that verified the identity; `nil` if that method needs none.
     package let proof: (any AdmissionProof)?
-    /// For a client admitted by a ticket: the time until which further tickets may be issued. `nil`: the client presented the credentials
-    /// themselves.
+    /// For a client admitted by a ticket: the time until which further tickets may be issued. `nil`: the client
+    /// presented the credentials themselves.
     let ticketChainEnd: MonotonicTime?
     /// The shared secret that the client also presented, now or for the ticket; `nil` if none is required.
     private(set) var secret: SharedSecret?
@@ -38,8 +38,8 @@ package struct Principal: Sendable {
     /// The client presented its credentials earlier, for a ticket, and now presented that ticket.
     package var isByTicket: Bool { ticketChainEnd != nil }
 
-    /// The method whose credential the client presented this time: its identity's method, unless it used a ticket or its session's token.
-    /// The log, the audit log and metrics use this.
+    /// The method whose credential the client presented this time: its identity's method, unless it used a ticket or
+    /// its session's token. The log, the audit log and metrics use this.
     package var shown: MethodName {
         if isByToken { return SessionTokenMethod.name }
         return isByTicket ? TicketMethod.name : identity.method

@@ -1,8 +1,8 @@
-/// Decides whether a client that was admitted earlier would still be admitted by the same proof, under the current settings, store and
-/// time.
+/// Decides whether a client that was admitted earlier would still be admitted by the same proof, under the current
+/// settings, store and time.
 ///
-/// Spending a ticket, issuing a session's next ticket and resuming depend on an earlier proof. Each is checked here every time; an
-/// earlier success allows nothing.
+/// Spending a ticket, issuing a session's next ticket and resuming depend on an earlier proof. Each is checked here
+/// every time; an earlier success allows nothing.
 struct ProofCheck: Sendable {
     private let methods: [MethodName: GateMethod]
     /// `nil`: none is required.

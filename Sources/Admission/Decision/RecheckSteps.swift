@@ -1,8 +1,8 @@
 import KeyStore
 package import WireText
 
-/// The decision whether a client that was admitted earlier would be admitted now by the same credential: block list, shared secret, then the
-/// steps of the method that verified it.
+/// The decision whether a client that was admitted earlier would be admitted now by the same credential: block list,
+/// shared secret, then the steps of the method that verified it.
 struct RecheckSteps: DecisionSteps {
     private let gate: Gate
     private let principal: Principal
@@ -28,10 +28,11 @@ struct RecheckSteps: DecisionSteps {
 }
 
 extension Gate {
-    /// Checks whether a client that was admitted earlier would be admitted now by the same credential. Called before that admission is used
-    /// for anything new. Existing sessions continue whatever the result is.
+    /// Checks whether a client that was admitted earlier would be admitted now by the same credential. Called before
+    /// that admission is used for anything new. Existing sessions continue whatever the result is.
     ///
-    /// For a caller that can't wait: of a store that several gateways share it knows what ``prepareRecheck(of:at:then:)`` has fetched.
+    /// For a caller that can't wait: of a store that several gateways share it knows what
+    /// ``prepareRecheck(of:at:then:)`` has fetched.
     ///
     /// - Returns: `nil` if the proof is still valid. If this can't be determined, the client is refused.
     package func recheck(_ principal: Principal, from address: IPAddress, at moment: Moment) -> Refusal? {
@@ -45,7 +46,8 @@ extension Gate {
         }
     }
 
-    /// Fetches what ``recheck(_:from:at:)`` needs: without it the store may be unavailable to it. `then` is called once, on any thread.
+    /// Fetches what ``recheck(_:from:at:)`` needs: without it the store may be unavailable to it. `then` is called
+    /// once, on any thread.
     package func prepareRecheck(of principal: Principal, at moment: Moment, then: @escaping @Sendable () -> Void) {
         Decision(proof.recheck(principal, at: moment)).run(at: moment).whenDecided { _ in then() }
     }

@@ -53,7 +53,8 @@ package struct Refusal: Sendable {
     package var code: RefusalCode { answer.code }
     package var message: String { answer.message }
 
-    /// `error_description` (RFC 6749 section 5.2): code, message, reason and request. On a first run an app sees only this text, and passes it on.
+    /// `error_description` (RFC 6749 section 5.2): code, message, reason and request. On a first run an app sees only
+    /// this text, and passes it on.
     ///
     /// - Parameter id: of the request.
     /// - Returns: nil for a refusal that has only ``message``.

@@ -1,4 +1,5 @@
-/// The answer to a refused client: status, code and text. This table has all public refusals; `docs/PROTOCOL.md` lists the same.
+/// The answer to a refused client: status, code and text. This table has all public refusals; `docs/PROTOCOL.md` lists
+/// the same.
 package struct RefusalAnswer: Hashable, Sendable {
     /// HTTP status.
     package let status: Int

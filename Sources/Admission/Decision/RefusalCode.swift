@@ -1,4 +1,5 @@
-/// The stable name of a refusal in the `code` of an answer. Clients may branch on it, so the text of a case never changes.
+/// The stable name of a refusal in the `code` of an answer. Clients may branch on it, so the text of a case never
+/// changes.
 package enum RefusalCode: String, CaseIterable, Sendable {
     // The handshake and the state of the gateway.
     case malformedHandshake = "malformed_handshake"
@@ -64,8 +65,8 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     /// 5xx: a failure of the gateway, not a decision about the client.
     package var isGatewayFailure: Bool { RefusalAnswer.all.contains { $0.code == self && $0.status >= 500 } }
 
-    /// Whether an upgrade refused for this reason counts towards `FAILED_UPGRADES_PER_MINUTE`. Only what an attacker could be guessing
-    /// counts; failures of the gateway and plain client mistakes don't.
+    /// Whether an upgrade refused for this reason counts towards `FAILED_UPGRADES_PER_MINUTE`. Only what an attacker
+    /// could be guessing counts; failures of the gateway and plain client mistakes don't.
     package var countsAsFailedUpgrade: Bool {
         switch self {
         case .appAuthRequired, .invalidNonce, .unknownKey, .keyRevoked, .assertionRejected, .invalidClientCertificate,

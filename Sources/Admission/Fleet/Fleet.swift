@@ -1,6 +1,7 @@
 package import KeyStore
 
-/// The gate's connection to the other gateways: the store that they share, and what this gateway knows of it without asking. Shared by all reactors.
+/// The gate's connection to the other gateways: the store that they share, and what this gateway knows of it without
+/// asking. Shared by all reactors.
 package final class Fleet: Sendable {
     /// Runs a short computation on a thread that may be kept busy for it. Not the store's, which all answers wait for.
     ///
@@ -70,7 +71,8 @@ package final class Fleet: Sendable {
         }
     }
 
-    /// A client whose challenge was foreign gets another one with the refusal, which must be of the present incarnation.
+    /// A client whose challenge was foreign gets another one with the refusal, which must be of the present
+    /// incarnation.
     func learnIfForeign(
         _ spending: MarkSpending?, at time: MonotonicTime, then: @escaping @Sendable () -> Void
     ) {

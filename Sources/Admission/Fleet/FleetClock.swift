@@ -1,10 +1,12 @@
-/// The time of a fleet: its store's clock, in Unix milliseconds. A gateway doesn't ask for it at each use, but estimates it from its own monotonic clock.
+/// The time of a fleet: its store's clock, in Unix milliseconds. A gateway doesn't ask for it at each use, but
+/// estimates it from its own monotonic clock.
 ///
 /// A value; ``FleetIdentity`` holds its lock.
 package struct FleetClock: Sendable {
     /// Milliseconds by which the times of two gateways may differ. What one has just issued, another one accepts.
     package static let tolerance: Int64 = 2_000
-    /// Measurements that are less certain than this tell nothing: two gateways at this limit are still within the tolerance.
+    /// Measurements that are less certain than this tell nothing: two gateways at this limit are still within the
+    /// tolerance.
     package static let maximumUncertainty: Int64 = tolerance / 2
     /// Milliseconds by which a monotonic clock may go wrong in a thousand seconds.
     private static let drift: UInt64 = 200
@@ -28,7 +30,8 @@ package struct FleetClock: Sendable {
     /// - Parameter first: used whatever its certainty is, because there is no better one.
     package init(_ first: Measurement) { best = first }
 
-    /// Keeps the measurement that is more certain now. What is known grows old: clocks drift, and a store that fails over gets another clock.
+    /// Keeps the measurement that is more certain now. What is known grows old: clocks drift, and a store that fails
+    /// over gets another clock.
     ///
     /// - Returns: whether the new one was kept.
     @discardableResult

@@ -4,8 +4,8 @@ import FoundationEssentials
 package import KeyStore
 import Synchronization
 
-/// What makes many gateways one issuer: the incarnation of their store, its time, and their secrets. Shared by all reactors; the owner of the connection to
-/// the store keeps it up to date.
+/// What makes many gateways one issuer: the incarnation of their store, its time, and their secrets. Shared by all
+/// reactors; the owner of the connection to the store keeps it up to date.
 package final class FleetIdentity: Sendable {
     private struct State {
         var incarnation: StoreIncarnation
@@ -19,7 +19,8 @@ package final class FleetIdentity: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter began: when the incarnation began, in the fleet's time. `nil`: unknown, and perhaps just now; then this gateway refuses DPoP proofs at first.
+    /// - Parameter began: when the incarnation began, in the fleet's time. `nil`: unknown, and perhaps just now; then
+    ///   this gateway refuses DPoP proofs at first.
     package init(
         _ incarnation: StoreIncarnation, began: Int64? = nil, secrets: FleetSecrets, clock: FleetClock,
         at time: MonotonicTime
@@ -37,7 +38,8 @@ package final class FleetIdentity: Sendable {
     /// All that was issued in an earlier incarnation is foreign from now on.
     ///
     /// - Parameters:
-    ///   - present: the store's answer. It says itself when the incarnation began: the time of the question may be before that, and the time of the answer long after.
+    ///   - present: the store's answer. It says itself when the incarnation began: the time of the question may be
+    ///     before that, and the time of the answer long after.
     ///   - time: of the question, or before it.
     /// - Returns: whether it is another incarnation than before.
     @discardableResult
@@ -45,7 +47,8 @@ package final class FleetIdentity: Sendable {
         state.withLock { state in
             guard state.incarnation != present.incarnation else { return false }
             state.incarnation = present.incarnation
-            // The answer is later than the question. Where it seems to be earlier, the store has another clock than before, and the estimate is ahead of it.
+            // The answer is later than the question. Where it seems to be earlier, the store has another clock than
+            // before, and the estimate is ahead of it.
             let ahead = max(0, state.clock.time(at: time).subtractingReportingOverflow(present.time).partialValue)
             let (began, overflow) = present.began.addingReportingOverflow(ahead)
             state.began = overflow ? .max : began
@@ -64,8 +67,8 @@ package final class FleetIdentity: Sendable {
         }
     }
 
-    /// The store's present incarnation as the life of the replay stores, by the wall clock of a moment. It began as long ago as the fleet's
-    /// time says, or up to the tolerance later: gateways' clocks may differ.
+    /// The store's present incarnation as the life of the replay stores, by the wall clock of a moment. It began as
+    /// long ago as the fleet's time says, or up to the tolerance later: gateways' clocks may differ.
     func replayLife(at moment: Moment) -> ReplayLife {
         let (incarnation, age) = state.withLock { state in
             (state.incarnation, Double(state.clock.time(at: moment.monotonic)) - Double(state.began))

@@ -18,8 +18,8 @@ package enum ProofEndpoint: Sendable {
 enum FreshnessSign {
     /// Its time, or its nonce.
     case proof
-    /// A challenge of this life, which the request uses up after the proof. The App Attest key has signed it together with the proof's key, so
-    /// neither the request nor its proof counts again without that key's new signature.
+    /// A challenge of this life, which the request uses up after the proof. The App Attest key has signed it together
+    /// with the proof's key, so neither the request nor its proof counts again without that key's new signature.
     case challenge
 }
 
@@ -37,8 +37,8 @@ extension ProofReplays {
 extension TokenSettings {
     var fleet: Fleet? { devices?.fleet }
 
-    /// Uses a proof up at this gateway, whose own store has the limit for each key and finds most replays. If it is `.spent` there, the claim is
-    /// for the store that has the last word.
+    /// Uses a proof up at this gateway, whose own store has the limit for each key and finds most replays. If it is
+    /// `.spent` there, the claim is for the store that has the last word.
     func claim(
         _ proof: UnspentProof, at endpoint: ProofEndpoint, _ moment: Moment, freshBy sign: FreshnessSign
     ) -> (own: ReplaySpending, claim: ProofClaim) {

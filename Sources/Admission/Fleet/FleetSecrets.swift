@@ -3,12 +3,13 @@ import FoundationEssentials
 import KeyStore
 import WireText
 
-/// The secrets that all gateways of a fleet share, by generation. A new generation is distributed before it issues, and an old one is accepted
-/// until all that it has issued has expired; so gateways that learn of it at different times accept each other's challenges and tickets.
+/// The secrets that all gateways of a fleet share, by generation. A new generation is distributed before it issues, and
+/// an old one is accepted until all that it has issued has expired; so gateways that learn of it at different times
+/// accept each other's challenges and tickets.
 package struct FleetSecrets: Sendable {
     package static let maximumGenerations = 4
-    /// Milliseconds between the time at which a generation is stored and the first use. A gateway that hasn't heard of it for so long hasn't heard
-    /// of revocations either, and admits nobody.
+    /// Milliseconds between the time at which a generation is stored and the first use. A gateway that hasn't heard of
+    /// it for so long hasn't heard of revocations either, and admits nobody.
     package static let distributionTime: Int64 = 60_000
 
     package struct Generation: Sendable {
@@ -27,7 +28,8 @@ package struct FleetSecrets: Sendable {
         }
     }
 
-    /// Milliseconds for which a generation issues. Tickets live for 30 days at most, so no more than ``maximumGenerations`` are needed.
+    /// Milliseconds for which a generation issues. Tickets live for 30 days at most, so no more than
+    /// ``maximumGenerations`` are needed.
     package static let period: Int64 = 15 * 86_400_000
 
     /// In the order of their numbers and of their first use; at least one.
@@ -61,7 +63,8 @@ package struct FleetSecrets: Sendable {
         return end.overflow || time < end.partialValue
     }
 
-    /// With a new generation. Those that nothing depends on any more are left out, and then the oldest one if there are too many.
+    /// With a new generation. Those that nothing depends on any more are left out, and then the oldest one if there are
+    /// too many.
     ///
     /// - Parameter secret: random; ``Generation/secretBytes``.
     package func rotated(to secret: [UInt8], at time: Int64) -> FleetSecrets? {
@@ -81,7 +84,8 @@ package struct FleetSecrets: Sendable {
 extension FleetSecrets.Generation {
     private static let timeBytes = 8
 
-    /// Each generation is a secret of its own in the store, so the first gateway that makes it wins: name, then time of first use and secret.
+    /// Each generation is a secret of its own in the store, so the first gateway that makes it wins: name, then time of
+    /// first use and secret.
     package static let namePrefix = "fleet-"
     package static func name(of number: UInt32) -> String { "\(namePrefix)\(number)" }
     package var name: String { Self.name(of: number) }
@@ -105,7 +109,8 @@ extension FleetSecrets.Generation {
 }
 
 extension FleetSecrets.Generation {
-    /// A key for one purpose in one incarnation of the store (HKDF, RFC 5869). What was issued in another incarnation is foreign.
+    /// A key for one purpose in one incarnation of the store (HKDF, RFC 5869). What was issued in another incarnation
+    /// is foreign.
     func key(for purpose: String, in incarnation: StoreIncarnation) -> SymmetricKey {
         HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: secret.carried), salt: incarnation.bytes,

@@ -3,8 +3,8 @@ import FoundationEssentials
 import KeyStore
 import StateCoding
 
-/// The tickets of a fleet, in its store: each is there once, under the hash of its text, and its content is encrypted with a secret that the store doesn't have.
-/// The store counts its uses, and removes it with the last one.
+/// The tickets of a fleet, in its store: each is there once, under the hash of its text, and its content is encrypted
+/// with a secret that the store doesn't have. The store counts its uses, and removes it with the last one.
 struct FleetTickets: Sendable {
     private static let purpose = "ticket"
     /// The number of the secret's generation, before the encrypted content.
@@ -42,7 +42,8 @@ struct FleetTickets: Sendable {
         }
     }
 
-    /// - Returns: through `then`: one use; `nil` if there is no such ticket, or others have taken all of its uses. After an error one may be lost.
+    /// - Returns: through `then`: one use; `nil` if there is no such ticket, or others have taken all of its uses.
+    ///   After an error one may be lost.
     func take(
         _ hash: TicketHash, at time: MonotonicTime,
         then: @escaping @Sendable (Result<Taken?, KeyRegistryError>) -> Void

@@ -2,8 +2,9 @@ package import KeyStore
 import Synchronization
 import WireText
 
-/// The development tokens of a store that several gateways share, as this gateway knows them: all, because there are few. The feed of the store's
-/// changes has them read again, so that the standing of a grant is found without asking the store.
+/// The development tokens of a store that several gateways share, as this gateway knows them: all, because there are
+/// few. The feed of the store's changes has them read again, so that the standing of a grant is found without asking
+/// the store.
 package final class GrantStandings: DevelopmentTokenStore, ImmediateDevelopmentTokenRegistry {
     private struct State {
         var tokens: [ByteText: DevelopmentToken] = [:]

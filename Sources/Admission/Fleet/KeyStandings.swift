@@ -1,16 +1,18 @@
 package import KeyStore
 import Synchronization
 
-/// What this gateway knows of keys in a store that it shares with others. The feed of the store's changes keeps it right, so that the standing of a client
-/// that was admitted earlier is found without asking the store.
+/// What this gateway knows of keys in a store that it shares with others. The feed of the store's changes keeps it
+/// right, so that the standing of a client that was admitted earlier is found without asking the store.
 ///
-/// A record is trusted for ``longestDelay`` after it was read, and as long as the feed has been heard within that time. There are two
-/// generations: when the younger one is full, it replaces the older one, so the memory is bounded and a key in use stays.
+/// A record is trusted for ``longestDelay`` after it was read, and as long as the feed has been heard within that time.
+/// There are two generations: when the younger one is full, it replaces the older one, so the memory is bounded and a
+/// key in use stays.
 package final class KeyStandings: Sendable {
     package static let defaultMaximum = 65_536
     /// A feed that is older than this isn't trusted.
     package static let longestDelay: Duration = .seconds(2)
-    /// Keys that the store didn't have when it was asked. They are forgotten together, so that unknown keys don't drive out others.
+    /// Keys that the store didn't have when it was asked. They are forgotten together, so that unknown keys don't drive
+    /// out others.
     static let maximumUnknown = 1_024
     /// A key that changes while it is read is read again, so often at most.
     static let maximumReadings = 3
@@ -29,7 +31,8 @@ package final class KeyStandings: Sendable {
     private struct State {
         var young: [KeyID: Record] = [:]
         var old: [KeyID: Record] = [:]
-        /// When the store was asked. The feed doesn't tell of registrations, so these are believed for ``longestDelay`` only.
+        /// When the store was asked. The feed doesn't tell of registrations, so these are believed for ``longestDelay``
+        /// only.
         var unknown: [KeyID: MonotonicTime] = [:]
         var readings: [KeyID: Reading] = [:]
         /// Counts the calls that tell of changes: an answer of the store from before a change isn't kept.
@@ -84,8 +87,8 @@ package final class KeyStandings: Sendable {
         throw .unavailable("this gateway doesn't know yet whether the key is still good")
     }
 
-    /// Asks the store, unless the standing is known. An answer from before a change isn't kept, so the store is asked again: what comes next finds the
-    /// standing here.
+    /// Asks the store, unless the standing is known. An answer from before a change isn't kept, so the store is asked
+    /// again: what comes next finds the standing here.
     func load(
         _ id: KeyID, at time: MonotonicTime,
         then: @escaping @Sendable (Result<KeyStanding?, KeyRegistryError>) -> Void

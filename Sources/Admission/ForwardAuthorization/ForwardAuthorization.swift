@@ -1,7 +1,8 @@
 package import KeyStore
 package import WireText
 
-/// Decides on requests for HTTP services behind a proxy: an access token with its proof, by the same rules as for upgrades.
+/// Decides on requests for HTTP services behind a proxy: an access token with its proof, by the same rules as for
+/// upgrades.
 ///
 /// It runs on reactors, like the gate.
 package struct ForwardAuthorization: Sendable {
@@ -82,7 +83,8 @@ package struct ForwardAuthorization: Sendable {
         }
         let name = identity.method.route ?? ""
         guard admits.contains(name), question.methods?.contains(name) ?? true else {
-            // A development token where an attestation is demanded: whatever the client claims to be, this token isn't enough.
+            // A development token where an attestation is demanded: whatever the client claims to be, this token isn't
+            // enough.
             return .token(
                 .invalidToken, detail: "\(identity.method.label) is not admitted here",
                 reason: "tokens of this kind (\(identity.method.label)) are not admitted here",

@@ -8,8 +8,9 @@ import WireText
 ///     Caddy, Traefik  X-Forwarded-Method, X-Forwarded-Proto, X-Forwarded-Host, X-Forwarded-Uri
 ///     Envoy           the method and path of its own request, behind a prefix; Host, X-Forwarded-Proto
 ///
-/// Proxies pass their clients' header fields on, so a client can add the fields of another form. If they were read, the client could
-/// choose the request for which its proof is valid. A description in two forms is therefore refused, and so is a repeated field.
+/// Proxies pass their clients' header fields on, so a client can add the fields of another form. If they were read, the
+/// client could choose the request for which its proof is valid. A description in two forms is therefore refused, and
+/// so is a repeated field.
 package struct OriginalRequest: Hashable, Sendable {
     package let method: String
     /// Absolute, as the client sees it.
@@ -31,7 +32,8 @@ package struct OriginalRequest: Hashable, Sendable {
     package static let maximumMethodBytes = 32
 
     /// - Parameters:
-    ///   - path: the rest of the path of the proxy's request after the endpoint's own, with the query; empty except from Envoy.
+    ///   - path: the rest of the path of the proxy's request after the endpoint's own, with the query; empty except
+    ///     from Envoy.
     ///   - ownMethod: of the proxy's request.
     ///   - fields: the values of all fields of a lower-case name.
     package init(path: String, ownMethod: String, fields: (String) -> [String]) throws(Fault) {

@@ -28,8 +28,9 @@ package struct CarriedPrincipal: Codable, Sendable {
     var isOfSharedTicket: Bool?
 }
 
-/// Turns clients into what crosses, and back. What crosses was verified by the process that this one replaces, or comes from another gateway
-/// of the fleet, which may claim anything: so its texts are ASCII and short, as those of every identity.
+/// Turns clients into what crosses, and back. What crosses was verified by the process that this one replaces, or comes
+/// from another gateway of the fleet, which may claim anything: so its texts are ASCII and short, as those of every
+/// identity.
 package struct PrincipalCarrier: Sendable {
     private let methods: [GateMethod]
 
@@ -92,7 +93,8 @@ package struct PrincipalCarrier: Sendable {
     }
 }
 
-/// What another process has written can't be of this process: it names a method that isn't here, or breaks a rule of its type.
+/// What another process has written can't be of this process: it names a method that isn't here, or breaks a rule of
+/// its type.
 package struct CarriedStateFault: Error {
     package init() {}
 }

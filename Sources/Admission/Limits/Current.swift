@@ -1,8 +1,10 @@
 import Synchronization
 
-/// The one pointer to a value that a reload replaces as a whole. Who uses the value reads it there, so that nobody has to be told.
+/// The one pointer to a value that a reload replaces as a whole. Who uses the value reads it there, so that nobody has
+/// to be told.
 ///
-/// Limits take their figures as closures, which read one of these at each event; a figure that never changes is written as it is.
+/// Limits take their figures as closures, which read one of these at each event; a figure that never changes is written
+/// as it is.
 package final class Current<Value: Sendable>: Sendable {
     private let value: Mutex<Value>
 

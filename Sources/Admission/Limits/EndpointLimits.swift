@@ -1,7 +1,7 @@
 package import WireText
 
-/// The limits on the endpoints for attestation and tokens, by address prefix. Generous, because a carrier's NAT puts many phones behind
-/// one address.
+/// The limits on the endpoints for attestation and tokens, by address prefix. Generous, because a carrier's NAT puts
+/// many phones behind one address.
 package struct EndpointLimits: Sendable {
     /// `CHALLENGES_PER_MINUTE`.
     package static let defaultChallengesPerMinute = 600

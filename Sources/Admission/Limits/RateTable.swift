@@ -9,13 +9,13 @@ package enum RateDecision: Hashable, Sendable {
     case over(retryAfter: Int)
 }
 
-/// Counts events by address prefix and allows `limit` of them in a window. Shared by all reactors; every call is one atomic step of
-/// constant cost.
+/// Counts events by address prefix and allows `limit` of them in a window. Shared by all reactors; every call is one
+/// atomic step of constant cost.
 ///
-/// A prefix' window begins with its first event. When it has ended, counting starts from zero, so no client waits longer than one window.
-/// (Two adjacent windows can let twice the limit pass in a short time. That is acceptable: these limits bound work, they don't meter it.)
-/// The table is bounded: when it is full, all prefixes that aren't in it share one window, so a flood of addresses can neither use up
-/// memory nor evict other prefixes.
+/// A prefix' window begins with its first event. When it has ended, counting starts from zero, so no client waits
+/// longer than one window. (Two adjacent windows can let twice the limit pass in a short time. That is acceptable:
+/// these limits bound work, they don't meter it.) The table is bounded: when it is full, all prefixes that aren't in it
+/// share one window, so a flood of addresses can neither use up memory nor evict other prefixes.
 package final class RateTable: Sendable {
     /// `MAX_LIMITER_ENTRIES`.
     package static let defaultMaximumEntries = 65_536
@@ -23,8 +23,8 @@ package final class RateTable: Sendable {
     private let limit: @Sendable () -> Int?
     private let state: Mutex<RateWindows>
 
-    /// - Parameter limit: events per window; `nil` means no limit, 0 refuses everything. It is read at each event, and a new one applies to
-    ///   windows that have begun, too: existing counts are kept.
+    /// - Parameter limit: events per window; `nil` means no limit, 0 refuses everything. It is read at each event, and
+    ///   a new one applies to windows that have begun, too: existing counts are kept.
     package init(
         limit: @autoclosure @escaping @Sendable () -> Int?, window: Duration,
         maximumEntries: Int = defaultMaximumEntries
@@ -51,9 +51,9 @@ package final class RateTable: Sendable {
 
 /// The state of a ``RateTable``, a value under its lock.
 ///
-/// All windows have the same length, so they end in the order in which they began: a queue in that order finds the ended ones. Each call
-/// drops at most two ended windows and begins at most one, so the queue shrinks while any window has ended, and is never longer than the
-/// table.
+/// All windows have the same length, so they end in the order in which they began: a queue in that order finds the
+/// ended ones. Each call drops at most two ended windows and begins at most one, so the queue shrinks while any window
+/// has ended, and is never longer than the table.
 struct RateWindows {
     private struct Window {
         var start: MonotonicTime

@@ -8,14 +8,15 @@ package enum RequestVerdict: Sendable {
     case close
 }
 
-/// The limit on requests of every kind, by address prefix: unknown paths, `/health`, malformed requests and upgrades count alike.
+/// The limit on requests of every kind, by address prefix: unknown paths, `/health`, malformed requests and upgrades
+/// count alike.
 ///
-/// Requests are counted over ``windowSeconds``, so a burst may use the whole window's allowance. Above the limit a request is refused;
-/// after ``answeredOverLimit`` refusals in a window it isn't answered at all. Refused requests don't count as served, so a client that
-/// respects the limit again is served in the next window.
+/// Requests are counted over ``windowSeconds``, so a burst may use the whole window's allowance. Above the limit a
+/// request is refused; after ``answeredOverLimit`` refusals in a window it isn't answered at all. Refused requests
+/// don't count as served, so a client that respects the limit again is served in the next window.
 package struct RequestLimits: Sendable {
-    /// `REQUESTS_PER_SECOND_PER_ADDRESS`. A phone sends two requests when it connects, and `CHALLENGES_PER_MINUTE` allows its address ten
-    /// challenges a second: this allows five times as many, and stops floods.
+    /// `REQUESTS_PER_SECOND_PER_ADDRESS`. A phone sends two requests when it connects, and `CHALLENGES_PER_MINUTE`
+    /// allows its address ten challenges a second: this allows five times as many, and stops floods.
     package static let defaultRequestsPerSecond = 50
     package static let windowSeconds = 4
     /// The number of refusals sent to one prefix in a window.

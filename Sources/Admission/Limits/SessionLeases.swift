@@ -2,15 +2,15 @@ import Synchronization
 
 /// Counts the sessions of the whole gateway, on all reactors.
 package final class SessionLeases: Sendable {
-    /// Leases above the maximum, for clients that resume a session. A detached session keeps its lease, and the client's new connection
-    /// needs its own until the resume is complete.
+    /// Leases above the maximum, for clients that resume a session. A detached session keeps its lease, and the
+    /// client's new connection needs its own until the resume is complete.
     package static let reserve = 64
 
     private let maximum: @Sendable () -> Int?
     private let taken = Mutex(0)
 
-    /// - Parameter maximum: `MAX_SESSIONS_GLOBAL`; `nil`: only the limits on connections apply. It is read at each use, and existing sessions
-    ///   above a lowered maximum continue.
+    /// - Parameter maximum: `MAX_SESSIONS_GLOBAL`; `nil`: only the limits on connections apply. It is read at each use,
+    ///   and existing sessions above a lowered maximum continue.
     package init(maximum: @autoclosure @escaping @Sendable () -> Int?) { self.maximum = maximum }
 
     package var isFull: Bool { count >= maximum(forReturning: false) }
@@ -40,8 +40,8 @@ package final class SessionLeases: Sendable {
     fileprivate func release() { taken.withLock { $0 -= 1 } }
 }
 
-/// One session's lease on one of `MAX_SESSIONS_GLOBAL`. It is released with its last reference, on any thread, so a session that fails
-/// while it is being opened can't leak it.
+/// One session's lease on one of `MAX_SESSIONS_GLOBAL`. It is released with its last reference, on any thread, so a
+/// session that fails while it is being opened can't leak it.
 package final class SessionLease: Sendable {
     private let leases: SessionLeases
 
@@ -61,7 +61,8 @@ package final class DrainSwitch: Sendable {
 
     package var isDraining: Bool { draining.load(ordering: .acquiring) }
 
-    /// A new process is about to take over, or has: this one admits nobody. Unlike a shutdown it ends no session, and it can be taken back.
+    /// A new process is about to take over, or has: this one admits nobody. Unlike a shutdown it ends no session, and
+    /// it can be taken back.
     package var isHandingOver: Bool {
         get { handingOver.load(ordering: .acquiring) }
         set { handingOver.store(newValue, ordering: .releasing) }

@@ -1,10 +1,10 @@
 import WireText
 
-/// The two tables behind the limit on failed upgrades. ``RatePolicy`` checks them before a verification; the gate counts failures
-/// afterwards.
+/// The two tables behind the limit on failed upgrades. ``RatePolicy`` checks them before a verification; the gate
+/// counts failures afterwards.
 ///
-/// Many honest clients may share an address with an attacker. So an address with too many failures isn't shut out: its credentials are
-/// still checked while its verification budget lasts, and clients with valid ones are admitted.
+/// Many honest clients may share an address with an attacker. So an address with too many failures isn't shut out: its
+/// credentials are still checked while its verification budget lasts, and clients with valid ones are admitted.
 package struct UpgradeLimits: Sendable {
     /// `FAILED_UPGRADES_PER_MINUTE`.
     package static let defaultFailedUpgradesPerMinute = 10
@@ -35,7 +35,8 @@ package struct UpgradeLimits: Sendable {
         failures.count(request.address.prefix, at: request.moment.monotonic)
     }
 
-    /// Takes the cost of one verification from the prefix' budget. If the rest of the budget isn't enough, that rest is used up.
+    /// Takes the cost of one verification from the prefix' budget. If the rest of the budget isn't enough, that rest is
+    /// used up.
     func payForVerification(_ request: AdmissionRequest, cost: Int) -> RateDecision {
         for _ in 0..<cost {
             let decision = verifications.count(request.address.prefix, at: request.moment.monotonic)

@@ -1,6 +1,7 @@
 package import WireText
 
-/// Addresses, ranges and identities that are never admitted. A look-up takes constant time, plus a binary search in the sorted ranges.
+/// Addresses, ranges and identities that are never admitted. A look-up takes constant time, plus a binary search in the
+/// sorted ranges.
 ///
 /// ```
 /// address 203.0.113.0/24

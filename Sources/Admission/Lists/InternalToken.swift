@@ -4,7 +4,8 @@ import Crypto
 package struct InternalToken: Sendable, Equatable {
     /// Bytes. 32 letters and digits at random can't be guessed.
     package static let lengths = 32...512
-    /// The field in which it is shown to endpoints for which `Authorization` is the client's own, as a proxy passes it on.
+    /// The field in which it is shown to endpoints for which `Authorization` is the client's own, as a proxy passes it
+    /// on.
     package static let field = "x-portcullis-internal-token"
 
     private let digest: Secret

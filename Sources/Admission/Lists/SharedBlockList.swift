@@ -1,8 +1,9 @@
 import Synchronization
 import WireText
 
-/// A block list that all gateways of a fleet have in common, in addition to their own. It is replaced whenever the store's has changed; all gates refer to the same one,
-/// so that a change is in effect at once, also for decisions that wait for the store.
+/// A block list that all gateways of a fleet have in common, in addition to their own. It is replaced whenever the
+/// store's has changed; all gates refer to the same one, so that a change is in effect at once, also for decisions that
+/// wait for the store.
 package final class SharedBlockList: Sendable {
     private struct State {
         var list = BlockList()

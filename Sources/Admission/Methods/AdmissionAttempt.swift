@@ -12,7 +12,8 @@ struct AdmissionAttempt: Sendable {
     /// The one that decides. If it is wrong, no other one is tried.
     var chosen: PresentedCredential? { presented.first }
 
-    /// The method that the client tried, for the log. A session's token that matches no session counts as an attempt too.
+    /// The method that the client tried, for the log. A session's token that matches no session counts as an attempt
+    /// too.
     var method: MethodName {
         if let chosen, chosen.traits.cost > 0 { return chosen.traits.name }
         return request.session == nil ? .none : SessionTokenMethod.name

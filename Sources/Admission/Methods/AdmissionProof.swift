@@ -1,15 +1,16 @@
 package import FoundationEssentials
 
-/// What a method keeps of a verified credential in order to recheck it. Its lifetime is that of the session and its tickets; with them it
-/// crosses to a process that replaces this one.
+/// What a method keeps of a verified credential in order to recheck it. Its lifetime is that of the session and its
+/// tickets; with them it crosses to a process that replaces this one.
 ///
-/// Sessions outlive the credential that they began with. So each kind of proof says what takes it back, and when it ends: both close the
-/// sessions. Neither has a default.
+/// Sessions outlive the credential that they began with. So each kind of proof says what takes it back, and when it
+/// ends: both close the sessions. Neither has a default.
 package protocol AdmissionProof: Codable, Sendable {
     /// Whether it takes kilobytes. Tickets of one client share one such proof, and their number is limited
     /// (``TicketOffice/maximumLargeProofs``).
     var isLarge: Bool { get }
-    /// The only routes that it opens, for targets that the client chooses during its session too; nil: all that its method may use.
+    /// The only routes that it opens, for targets that the client chooses during its session too; nil: all that its
+    /// method may use.
     var routes: Set<String>? { get }
 
     /// Whether what it proves has been taken back.

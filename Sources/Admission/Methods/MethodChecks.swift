@@ -1,6 +1,7 @@
 import WireText
 
-/// The checks that each admission method adds to those of the gate, in its order. A method that isn't listed shows as one check.
+/// The checks that each admission method adds to those of the gate, in its order. A method that isn't listed shows as
+/// one check.
 enum MethodChecks {
     private static let table: [ByteText: [AdmissionCheck]] = [
         ByteText(AppAttestMethod.name.label): [.route, .assertionFields, .challenge] + CheckOrder.key

@@ -1,7 +1,7 @@
 package import KeyStore
 
-/// What takes proofs back, as one source of it stands now. After each change of a source, the proof of every session is asked
-/// (``AdmissionProof/isRevoked(by:)``).
+/// What takes proofs back, as one source of it stands now. After each change of a source, the proof of every session is
+/// asked (``AdmissionProof/isRevoked(by:)``).
 package enum Revocations: Sendable {
     /// The operator's revocations in the key store.
     case store(RevokedCredentials)

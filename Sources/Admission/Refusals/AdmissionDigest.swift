@@ -1,13 +1,15 @@
 package import WireText
 
-/// Decides which admissions are written in full and which are only counted: an admitted client could fill the disk as a refused one could. What comes of an admission,
-/// such as the end of its session, is written if the admission was.
+/// Decides which admissions are written in full and which are only counted: an admitted client could fill the disk as a
+/// refused one could. What comes of an admission, such as the end of its session, is written if the admission was.
 ///
-/// The first ``inFullPerKind`` events of each kind in a minute are written in full, and of one address ``inFullPerAddress``. A client with an identity is never counted
-/// together with others as long as there is room, and shares its lines with nobody at another address. Clients without one are strangers: they are counted by address,
-/// and all of them together have as many lines as refusals.
+/// The first ``inFullPerKind`` events of each kind in a minute are written in full, and of one address
+/// ``inFullPerAddress``. A client with an identity is never counted together with others as long as there is room, and
+/// shares its lines with nobody at another address. Clients without one are strangers: they are counted by address, and
+/// all of them together have as many lines as refusals.
 package struct AdmissionDigest: Sendable {
-    /// Events of one identity, or of the strangers at one address, that are written in full in a period: of each event and outcome.
+    /// Events of one identity, or of the strangers at one address, that are written in full in a period: of each event
+    /// and outcome.
     package static let inFullPerKind = 20
     /// Events of one address that are written in full in a period.
     package static let inFullPerAddress = 60
@@ -16,7 +18,8 @@ package struct AdmissionDigest: Sendable {
     /// The same two for what an admitted client's session says in the log.
     package static let loggedPerKind = 60
     package static let loggedPerAddress = 300
-    /// Lines about clients with an identity that were counted. The largest counts have a line each, and the others share one.
+    /// Lines about clients with an identity that were counted. The largest counts have a line each, and the others
+    /// share one.
     package static let maximumSummaries = 1_000
 
     private var clients: LineDigest<AdmissionKind>
@@ -60,7 +63,8 @@ package struct AdmissionDigest: Sendable {
         }
     }
 
-    /// Counts what came of an admission that was only counted: so every request id that the log has is there from its begin to its end.
+    /// Counts what came of an admission that was only counted: so every request id that the log has is there from its
+    /// begin to its end.
     package mutating func add(_ kind: AdmissionKind, _ mark: RefusalMark, at time: MonotonicTime) {
         switch kind.client {
         case .identity: clients.add(kind, mark, at: time)

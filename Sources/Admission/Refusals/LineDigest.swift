@@ -2,9 +2,10 @@ import WireText
 
 /// Decides which events have a line of their own and which are only counted, so that nobody can fill the disk.
 ///
-/// Time is divided into periods; a period begins with the first event after the previous one has ended. The first events of each kind are
-/// written in full, as the limits say. The others are counted by kind; at the end of the period each count is one line. If there are more kinds than lines
-/// or room, the smallest counts and the newest kinds are merged into one count.
+/// Time is divided into periods; a period begins with the first event after the previous one has ended. The first
+/// events of each kind are written in full, as the limits say. The others are counted by kind; at the end of the period
+/// each count is one line. If there are more kinds than lines or room, the smallest counts and the newest kinds are
+/// merged into one count.
 ///
 /// A value without a clock, a lock or a file: its owner passes the time, and does the writing.
 struct LineDigest<Kind: Hashable & Sendable>: Sendable {

@@ -2,8 +2,8 @@ package import WireText
 
 /// Decides which refusals are written in full and which are only counted, so that attackers can't fill the disk.
 ///
-/// The first ``inFullPerKind`` refusals of each kind in a minute are written in full, up to half of the minute's lines; the counts have the other
-/// half. So a minute never has more than ``linesPerPeriod`` lines.
+/// The first ``inFullPerKind`` refusals of each kind in a minute are written in full, up to half of the minute's lines;
+/// the counts have the other half. So a minute never has more than ``linesPerPeriod`` lines.
 package struct RefusalDigest: Sendable {
     package static let period = DigestPeriod.length
     /// Refusals of one kind that are written in full in a period.

@@ -5,8 +5,9 @@ import StrictJSON
 
 /// Registers devices: `POST /attest/register` without the HTTP.
 ///
-/// The order is rate, body, challenge (which is used up), attestation, store. In the token dialect it is rate, body, proof, challenge and attestation, which use
-/// nothing up, then what is used up: proof and challenge; then the store. Not for reactors: verifying takes milliseconds, and storing waits for the disk.
+/// The order is rate, body, challenge (which is used up), attestation, store. In the token dialect it is rate, body,
+/// proof, challenge and attestation, which use nothing up, then what is used up: proof and challenge; then the store.
+/// Not for reactors: verifying takes milliseconds, and storing waits for the disk.
 package struct Registrar: Sendable {
     /// `MAX_BODY_BYTES`.
     package static let defaultMaximumBodyBytes = 65_536
@@ -34,8 +35,8 @@ package struct Registrar: Sendable {
         self.maximumBodyBytes = maximumBodyBytes
     }
 
-    /// - Parameter refuse: called right before the key is stored, and records that. If it returns a refusal, that is the answer and nothing
-    ///   is stored.
+    /// - Parameter refuse: called right before the key is stored, and records that. If it returns a refusal, that is
+    ///   the answer and nothing is stored.
     package func register(
         _ request: TokenRequest, unless refuse: @Sendable (RegisteredKey) -> Refusal? = { _ in nil }
     ) async -> RegistrationOutcome {
@@ -196,7 +197,8 @@ extension Registrar {
         }
     }
 
-    /// The proof is spent for an attested key alone, and the challenge after it. What bounds the attestations that a stranger has verified is the rate of its address.
+    /// The proof is spent for an attested key alone, and the challenge after it. What bounds the attestations that a
+    /// stranger has verified is the rate of its address.
     private func verifyWithProof(
         _ request: TokenRequest, _ body: TokenDialectBody
     ) async throws(RefusedRequest) -> (id: KeyID, attestation: VerifiedAttestation) {

@@ -11,8 +11,8 @@ enum RegistrationDialect {
     /// Before the body is read, for a refusal: only clients of the token dialect send a proof.
     init(ofProofs proofs: [String]) { self = proofs.isEmpty ? .guide : .token }
 
-    /// By the body's members: `keyId`, or `device_key_jwk`. A body with both is malformed; one with neither is refused for its missing
-    /// `keyId`.
+    /// By the body's members: `keyId`, or `device_key_jwk`. A body with both is malformed; one with neither is refused
+    /// for its missing `keyId`.
     init(of body: JSONObject) {
         switch (Self.has("keyId", body), Self.has("device_key_jwk", body)) {
         case (true, true): self = .both

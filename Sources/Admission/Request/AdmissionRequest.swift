@@ -1,6 +1,7 @@
 package import WireText
 
-/// Everything that the gate checks in one request, as parsed by the edge. Nothing in it is trusted; `certificate` is what TLS reported.
+/// Everything that the gate checks in one request, as parsed by the edge. Nothing in it is trusted; `certificate` is
+/// what TLS reported.
 package struct AdmissionRequest: Sendable {
     /// Identifies this request in the answer and in the logs.
     package var id: String
@@ -56,8 +57,8 @@ package struct AdmissionRequest: Sendable {
     }
 }
 
-/// The opening handshake of RFC 6455 section 4.2, as the edge has judged it, once: the gate refuses its fault, and the session gets the
-/// subprotocol that the 101 names.
+/// The opening handshake of RFC 6455 section 4.2, as the edge has judged it, once: the gate refuses its fault, and the
+/// session gets the subprotocol that the 101 names.
 package struct UpgradeHandshake: Sendable {
     package var method: String
     /// The first one that the client offers and the gateway speaks; `nil` if it offers none.
@@ -104,7 +105,8 @@ package struct ClientCertificate: Sendable {
     /// The issuer's name and TLS's reason, for the audit log alone.
     package var issuerName = ""
     package var problem: String?
-    /// Used to verify it again. `nil` if it isn't verified or its chain exceeds the limits; then no ticket is issued for it.
+    /// Used to verify it again. `nil` if it isn't verified or its chain exceeds the limits; then no ticket is issued
+    /// for it.
     package var chain: ClientCertificateChain?
 
     package init(
@@ -133,7 +135,8 @@ extension ClientCertificate {
 package struct CredentialFieldNames: Sendable, Equatable {
     package var headers: [String]
     package var parameters: [String]
-    /// Those of `headers` whose method refuses a repeated one itself; it gets all values, joined with commas (RFC 9110 section 5.3).
+    /// Those of `headers` whose method refuses a repeated one itself; it gets all values, joined with commas (RFC 9110
+    /// section 5.3).
     package var lists: [String]
 
     package init(headers: [String] = [], parameters: [String] = [], lists: [String] = []) {
@@ -160,7 +163,8 @@ package struct CredentialFields: Sendable {
 
     /// - Parameters:
     ///   - header: a field's value by its lower-case name; `nil` when absent, which differs from empty.
-    ///   - parameter: the same for a query parameter. The value is empty if it can't be decoded or the parameter is repeated.
+    ///   - parameter: the same for a query parameter. The value is empty if it can't be decoded or the parameter is
+    ///     repeated.
     package init(_ names: CredentialFieldNames, header: (String) -> String?, parameter: (String) -> String?) {
         headers = names.headers.compactMap { name in header(name).map { Field(name: name, value: $0) } }
         parameters = names.parameters.compactMap { name in parameter(name).map { Field(name: name, value: $0) } }

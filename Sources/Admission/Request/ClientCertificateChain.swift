@@ -20,8 +20,8 @@ package struct ClientCertificateChain: Codable, Hashable, Sendable {
 
 /// The current trust in client certificates: the configured authorities and revocation lists.
 package protocol CertificateStanding: Sendable {
-    /// Verifies a chain as the handshake of a new connection would. The gate calls it on the request's reactor thread; the size of a chain
-    /// is bounded, and so is the computation.
+    /// Verifies a chain as the handshake of a new connection would. The gate calls it on the request's reactor thread;
+    /// the size of a chain is bounded, and so is the computation.
     ///
     /// - Parameter time: Unix milliseconds. No clock is read.
     /// - Returns: `nil` if the chain verifies; otherwise the reason, for the log alone.

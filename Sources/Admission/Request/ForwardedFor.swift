@@ -2,9 +2,9 @@ package import WireText
 
 /// The client's address as reported by proxies: `X-Forwarded-For`, and `Forwarded` (RFC 7239).
 ///
-/// Any client can send these headers, so only elements written by trusted proxies count. They are read from the right, where the nearest
-/// proxy appended, up to the first address that isn't a trusted proxy's. That address is the client. Everything to its left comes from the
-/// client and is ignored.
+/// Any client can send these headers, so only elements written by trusted proxies count. They are read from the right,
+/// where the nearest proxy appended, up to the first address that isn't a trusted proxy's. That address is the client.
+/// Everything to its left comes from the client and is ignored.
 package struct ForwardedFor: Sendable {
     /// The maximum number of hops that are followed. No legitimate chain of proxies is longer.
     package static let maximumHops = 32
@@ -22,8 +22,8 @@ package struct ForwardedFor: Sendable {
 
     /// The client of a request: `peer`, unless that is a trusted proxy that names another.
     ///
-    /// If the deciding hop is malformed or unnamed, the result is the last certain address: the trusted proxy that reported that hop.
-    /// Limits then count all clients behind that proxy as one, which is the safe choice.
+    /// If the deciding hop is malformed or unnamed, the result is the last certain address: the trusted proxy that
+    /// reported that hop. Limits then count all clients behind that proxy as one, which is the safe choice.
     /// - Parameter peer: the connected peer, or the address in a PROXY header from a trusted peer.
     /// - Parameter trusted: `TRUSTED_PROXY_CIDRS`.
     package func client(of peer: IPAddress, trusted: [AddressRange]) -> IPAddress {
@@ -49,7 +49,8 @@ package struct ForwardedFor: Sendable {
         }
     }
 
-    /// Anything but ASCII text is malformed. Only the hop's own bytes decide this; the bytes before them come from its client.
+    /// Anything but ASCII text is malformed. Only the hop's own bytes decide this; the bytes before them come from its
+    /// client.
     private func node(_ element: ArraySlice<UInt8>) -> Node? {
         guard element.count <= Self.maximumElementBytes, ForwardedElement.isText(element) else { return nil }
         let text = element.trimmed(where: ASCIIByte.isBlank)
@@ -89,13 +90,15 @@ extension IPAddress {
     fileprivate init?(ascii text: ArraySlice<UInt8>) { self.init(text: String(decoding: text, as: UTF8.self)) }
 }
 
-/// One element of `Forwarded` (RFC 7239 section 4): pairs such as `for="[2001:db8::1]:4711";proto=https`, of which only `for` is used.
+/// One element of `Forwarded` (RFC 7239 section 4): pairs such as `for="[2001:db8::1]:4711";proto=https`, of which only
+/// `for` is used.
 struct ForwardedElement {
     /// An unnamed node if there is no `for`.
     let node: ForwardedFor.Node
 
     /// - Parameter text: of ``isText(_:)``.
-    /// - Returns: `nil` for anything but pairs, an unterminated quoted string, a repeated `for`, or a value that isn't a node.
+    /// - Returns: `nil` for anything but pairs, an unterminated quoted string, a repeated `for`, or a value that isn't
+    ///   a node.
     init?(_ text: ArraySlice<UInt8>) {
         var found: ForwardedFor.Node?
         guard let pairs = Self.pairs(text) else { return nil }
@@ -134,9 +137,9 @@ struct ForwardedElement {
 
 /// A list that is consumed from the right, where the nearest proxy appended its element.
 ///
-/// It is split at bytes, never at `Character`s: a client could end its own element with a scalar that combines with the following separator
-/// (U+0600), and so hide the proxy's element in its own. For the same reason quotes are matched from the right: an unclosed quote of the
-/// client affects only its own element.
+/// It is split at bytes, never at `Character`s: a client could end its own element with a scalar that combines with the
+/// following separator (U+0600), and so hide the proxy's element in its own. For the same reason quotes are matched
+/// from the right: an unclosed quote of the client affects only its own element.
 struct ForwardedElements {
     private var rest: ArraySlice<UInt8>?
     private let separator: UInt8

@@ -1,5 +1,5 @@
-/// A point on the machine's monotonic clock, in nanoseconds since an arbitrary moment. It is always an argument: this module reads no
-/// clock.
+/// A point on the machine's monotonic clock, in nanoseconds since an arbitrary moment. It is always an argument: this
+/// module reads no clock.
 package struct MonotonicTime: Comparable, Codable, Hashable, Sendable {
     package let nanoseconds: UInt64
 

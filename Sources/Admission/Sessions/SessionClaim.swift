@@ -1,11 +1,14 @@
 /// The outcome of an attempt to resume a session.
 package enum SessionClaim<Holder> {
-    /// The session belongs to the client and must be moved from its holder: call ``SessionRegister/adopted(_:by:detachedAt:)`` or
-    /// ``SessionRegister/claimFailed(_:)`` next. The client is sent the new token.
+    /// The session belongs to the client and must be moved from its holder: call
+    /// ``SessionRegister/adopted(_:by:detachedAt:)`` or ``SessionRegister/claimFailed(_:)`` next. The client is sent
+    /// the new token.
     case claimed(SessionRegister<Holder>.Lease, Holder, newToken: SessionToken)
-    /// The session exists, but the token is wrong or the session belongs to another identity. The client isn't told which.
+    /// The session exists, but the token is wrong or the session belongs to another identity. The client isn't told
+    /// which.
     case invalid
-    /// The session belongs to the client, but is being moved to another connection of the client. The client can retry in a moment.
+    /// The session belongs to the client, but is being moved to another connection of the client. The client can retry
+    /// in a moment.
     case underway
     /// There is no such session, or it has ended.
     case unknown
@@ -13,12 +16,12 @@ package enum SessionClaim<Holder> {
 
 extension SessionClaim: Sendable where Holder: Sendable {}
 
-/// The hashes of a session's valid tokens: the last one issued, and the previous one in case the answer with the last one was lost. The
-/// previous token stays valid until the client has confirmed the new one, and for a short time after that, so a client that is offline for
-/// minutes doesn't lose its session because of one lost answer.
+/// The hashes of a session's valid tokens: the last one issued, and the previous one in case the answer with the last
+/// one was lost. The previous token stays valid until the client has confirmed the new one, and for a short time after
+/// that, so a client that is offline for minutes doesn't lose its session because of one lost answer.
 ///
-/// If the previous token is used again, the one issued in between stays valid too: its answer may only have been slow, or the last request
-/// may be the delayed one.
+/// If the previous token is used again, the one issued in between stays valid too: its answer may only have been slow,
+/// or the last request may be the delayed one.
 struct SessionTokens: Codable, Sendable {
     private var current: Secret
     private var previous: Secret
@@ -62,8 +65,8 @@ struct SessionTokens: Codable, Sendable {
         return isMeanwhile && time < meanwhileEnds ? .meanwhile : nil
     }
 
-    /// The token that was used becomes the previous one. If it already has an expiry time, it keeps it, so an old token can't be used
-    /// forever.
+    /// The token that was used becomes the previous one. If it already has an expiry time, it keeps it, so an old token
+    /// can't be used forever.
     mutating func rotate(to token: SessionToken, usedBefore match: Match) {
         switch match {
         case .current:
@@ -118,18 +121,20 @@ extension SessionRegister {
         changeTokens(of: lease) { $0.confirm(at: time, overlap: Self.tokenOverlap) }
     }
 
-    /// The client that may resume this session with its token alone, because the session began with a ticket and the client has no
-    /// credentials to present again. `nil` for every other session, and if the session or the token is wrong.
+    /// The client that may resume this session with its token alone, because the session began with a ticket and the
+    /// client has no credentials to present again. `nil` for every other session, and if the session or the token is
+    /// wrong.
     ///
-    /// This changes nothing; ``claim(id:token:owner:at:using:)`` decides about the session itself. Hashing and comparing take constant
-    /// time, whatever is wrong.
+    /// This changes nothing; ``claim(id:token:owner:at:using:)`` decides about the session itself. Hashing and
+    /// comparing take constant time, whatever is wrong.
     package func bearer(of credential: SessionCredential, at time: MonotonicTime) -> Principal? {
         let session = entry(of: credential.id)?.session
         let match = (session?.tokens ?? .ofNobody).match(SessionToken.digest(of: credential.token), at: time)
         return match == nil ? nil : session?.bearer
     }
 
-    /// The session that another gateway's client names, if its token is good. Changes nothing, and takes the same time whatever is wrong.
+    /// The session that another gateway's client names, if its token is good. Changes nothing, and takes the same time
+    /// whatever is wrong.
     package func find(_ credential: SessionCredential, at time: MonotonicTime) -> FoundSession? {
         let entry = entry(of: credential.id)
         let match = (entry?.session?.tokens ?? .ofNobody).match(SessionToken.digest(of: credential.token), at: time)

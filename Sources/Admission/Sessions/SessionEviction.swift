@@ -3,8 +3,8 @@ import WireText
 /// Whose session it is.
 package struct SessionOwner: Hashable, Sendable {
     package let identity: Identity
-    /// Several clients may have this identity, and be strangers to each other: it has no name, its certificate may be on many machines, or
-    /// its ticket has several uses.
+    /// Several clients may have this identity, and be strangers to each other: it has no name, its certificate may be
+    /// on many machines, or its ticket has several uses.
     package let isShared: Bool
 
     init(_ identity: Identity, isShared: Bool) {
@@ -12,7 +12,8 @@ package struct SessionOwner: Hashable, Sendable {
         self.isShared = isShared
     }
 
-    /// A client that has begun a session at another gateway of the fleet. That one asks only for clients that share their identity with nobody.
+    /// A client that has begun a session at another gateway of the fleet. That one asks only for clients that share
+    /// their identity with nobody.
     package static func elsewhere(_ identity: Identity) -> SessionOwner { SessionOwner(identity, isShared: false) }
 
     /// A session that an earlier process or program has handed over.
@@ -21,16 +22,18 @@ package struct SessionOwner: Hashable, Sendable {
     }
 }
 
-/// Which detached session makes room for a new one at a limit. Its client may still come back, so **strangers never evict each other**:
+/// Which detached session makes room for a new one at a limit. Its client may still come back, so **strangers never
+/// evict each other**:
 ///
 /// - A session of the new one's own identity goes, wherever it began, if that identity is one client's.
-/// - If the identity may be several clients', only the address tells them apart: a session goes only for a new one from the address where
-///   it began, and only when its client has been away for a quarter of the grace period. This applies to sessions without an identity, and
-///   to those of the same certificate or of the same ticket with several uses.
+/// - If the identity may be several clients', only the address tells them apart: a session goes only for a new one from
+///   the address where it began, and only when its client has been away for a quarter of the grace period. This applies
+///   to sessions without an identity, and to those of the same certificate or of the same ticket with several uses.
 /// - No other session is evicted: the new one is refused.
 ///
-/// At the limit of an address a client's own session waits for ``SessionLeaseLimits/ownWaitSeconds``, because others may have filled the address
-/// and its connection may just be coming back. At the limit of the identity it doesn't wait: the client itself has begun one too many.
+/// At the limit of an address a client's own session waits for ``SessionLeaseLimits/ownWaitSeconds``, because others
+/// may have filled the address and its connection may just be coming back. At the limit of the identity it doesn't
+/// wait: the client itself has begun one too many.
 struct SessionEviction {
     let newcomer: SessionOwner
     /// `nil`: another gateway's, which is unknown here.
@@ -75,7 +78,8 @@ package struct SessionLeaseLimits: Hashable, Sendable {
     package static let maximumIDBytes = 64
     /// How long a client must be away before its own new session may evict its old one at the limit of an address.
     package static let ownWaitSeconds = 60
-    /// The part of the grace period that a client must be away before one that may be a stranger evicts its session: one in.
+    /// The part of the grace period that a client must be away before one that may be a stranger evicts its session:
+    /// one in.
     package static let sharedWaitPart = 4
 
     /// `MAX_SESSIONS_PER_DEVICE`: sessions of one owner with a subject.

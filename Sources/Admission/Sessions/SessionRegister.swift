@@ -1,14 +1,17 @@
 import FoundationEssentials
 package import WireText
 
-/// Counts sessions by identity and address, and finds the sessions that a client may resume. A value: its owner holds the lock.
+/// Counts sessions by identity and address, and finds the sessions that a client may resume. A value: its owner holds
+/// the lock.
 ///
-/// A session's lease is taken before its target is dialled and released when the session has ended, even if the client was detached in
-/// between. The register stores nothing except for leases that are taken.
+/// A session's lease is taken before its target is dialled and released when the session has ended, even if the client
+/// was detached in between. The register stores nothing except for leases that are taken.
 ///
-/// A lease counts for the address where its session began, even if its client resumes from another one: no limit prevents a resume.
+/// A lease counts for the address where its session began, even if its client resumes from another one: no limit
+/// prevents a resume.
 package struct SessionRegister<Holder> {
-    /// One session's lease among those of its identity and its address. It is meaningful only in the register that issued it.
+    /// One session's lease among those of its identity and its address. It is meaningful only in the register that
+    /// issued it.
     package struct Lease: Hashable, Sendable {
         fileprivate let number: UInt64
     }
@@ -18,7 +21,8 @@ package struct SessionRegister<Holder> {
         let address: IPAddress
         /// When the session lost its client; `nil` while it is attached.
         var detachedAt: MonotonicTime?
-        /// A reference, because a dictionary allocates up to twice the space of its entries, and many sessions can't be resumed at all.
+        /// A reference, because a dictionary allocates up to twice the space of its entries, and many sessions can't be
+        /// resumed at all.
         fileprivate var found: Found?
         /// `nil` until the session can be resumed.
         var session: OpenSession? {
@@ -68,10 +72,12 @@ package struct SessionRegister<Holder> {
 
     // MARK: Leases
 
-    /// Takes a lease. At the limit of the owner or of the address the detached session of which ``SessionEviction`` says that it goes is
-    /// evicted: its lease is released and its holder is returned. If there is none, nothing changes.
+    /// Takes a lease. At the limit of the owner or of the address the detached session of which ``SessionEviction``
+    /// says that it goes is evicted: its lease is released and its holder is returned. If there is none, nothing
+    /// changes.
     ///
-    /// One session at most is evicted. At both limits it has to be one of the owner's at this address, since another one wouldn't make room.
+    /// One session at most is evicted. At both limits it has to be one of the owner's at this address, since another
+    /// one wouldn't make room.
     package mutating func reserve(
         for owner: SessionOwner, from address: IPAddress, at time: MonotonicTime
     ) -> SessionReservation<Holder> {
@@ -139,7 +145,8 @@ package struct SessionRegister<Holder> {
 
     /// The client's own first, and of these the one that has been detached for longest.
     ///
-    /// Iterates over the leases of one owner or address; the limits bound their number. Sessions that are being moved are skipped.
+    /// Iterates over the leases of one owner or address; the limits bound their number. Sessions that are being moved
+    /// are skipped.
     private func goes(first leases: Set<Lease>, _ eviction: SessionEviction) -> (lease: Lease, holder: Holder)? {
         var first: (order: (UInt8, MonotonicTime, UInt64), lease: Lease, holder: Holder)?
         for lease in leases {
@@ -164,7 +171,8 @@ package struct SessionRegister<Holder> {
     ///
     /// - Parameter id: the gateway's own; at most ``SessionLeaseLimits/maximumIDBytes``.
     /// - Parameter principal: the client. One that was admitted by a ticket may resume with the token alone.
-    /// - Returns: false, without any change, if the lease isn't taken or already has a session, or if the id is in use or too long.
+    /// - Returns: false, without any change, if the lease isn't taken or already has a session, or if the id is in use
+    ///   or too long.
     @discardableResult
     package mutating func open(
         _ lease: Lease, id: String, token: SessionToken, of principal: Principal? = nil, holder: Holder
@@ -179,7 +187,8 @@ package struct SessionRegister<Holder> {
         return true
     }
 
-    /// What a process that replaces this one needs to know of a session without a client; `nil`: it can't be resumed, or is being moved.
+    /// What a process that replaces this one needs to know of a session without a client; `nil`: it can't be resumed,
+    /// or is being moved.
     ///
     /// - Parameter carry: `nil` for a client whose proof can't cross.
     package func carried(_ lease: Lease, _ carry: (Principal) -> CarriedPrincipal?) -> CarriedSession? {
@@ -214,7 +223,8 @@ package struct SessionRegister<Holder> {
         return lease
     }
 
-    /// The session has lost its client and may be evicted from now on. A session that can't be resumed can't be detached.
+    /// The session has lost its client and may be evicted from now on. A session that can't be resumed can't be
+    /// detached.
     package mutating func detached(_ lease: Lease, at time: MonotonicTime) {
         guard let entry = entries[lease], entry.session != nil, entry.detachedAt == nil else { return }
         entries[lease]?.detachedAt = time
@@ -248,7 +258,8 @@ package struct SessionRegister<Holder> {
         id.utf8.count <= SessionLeaseLimits.maximumIDBytes && leases[ByteText(id)] != nil
     }
 
-    /// For a session that is being moved, changes the tokens from before the claim: its client doesn't have the new one yet.
+    /// For a session that is being moved, changes the tokens from before the claim: its client doesn't have the new one
+    /// yet.
     mutating func changeTokens(of lease: Lease, _ change: (inout SessionTokens) -> Void) {
         guard var session = entries[lease]?.session else { return }
         if var before = session.tokensBefore {
@@ -266,8 +277,9 @@ package struct SessionRegister<Holder> {
         entries[lease]?.session?.tokens = tokens
     }
 
-    /// Whether a client may be resuming a session: `owner` has one or, if it is anonymous, the address has an anonymous one. Attached
-    /// sessions count too, because a client often reconnects before the gateway notices the loss of its old connection.
+    /// Whether a client may be resuming a session: `owner` has one or, if it is anonymous, the address has an anonymous
+    /// one. Attached sessions count too, because a client often reconnects before the gateway notices the loss of its
+    /// old connection.
     package func hasSession(_ owner: Identity, from address: IPAddress) -> Bool {
         openPer[Key(owner, address)] != nil
     }
@@ -275,7 +287,8 @@ package struct SessionRegister<Holder> {
     /// Leases that are taken.
     package var count: Int { entries.count }
 
-    /// Leases of an owner with a subject, and those of them whose sessions make room for one that it begins at another gateway.
+    /// Leases of an owner with a subject, and those of them whose sessions make room for one that it begins at another
+    /// gateway.
     package func count(of owner: Identity) -> (leases: Int, evictable: Int) {
         let leases = owned[owner, default: []]
         return (leases.count, leases.count { entries[$0]?.detachedAt != nil && entries[$0]?.owner.isShared == false })

@@ -2,7 +2,8 @@ import Crypto
 import FoundationEssentials
 import WireText
 
-/// The token that a client presents to resume its session: 32 random bytes as 64 hexadecimal digits. No description and no log contains it.
+/// The token that a client presents to resume its session: 32 random bytes as 64 hexadecimal digits. No description and
+/// no log contains it.
 package struct SessionToken: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     static let byteCount = 32
     /// The length of the text.
@@ -28,8 +29,8 @@ package struct SessionToken: Sendable, CustomStringConvertible, CustomDebugStrin
     /// The only stored form of a token: the SHA-256 of its text.
     var hash: Secret { Secret(Self.digest(of: text)) }
 
-    /// The hash for comparing a text from a client. The text is hashed, not the decoded bytes, so each token has one spelling. A text of
-    /// the wrong length isn't hashed, which bounds the work; its substitute matches no token.
+    /// The hash for comparing a text from a client. The text is hashed, not the decoded bytes, so each token has one
+    /// spelling. A text of the wrong length isn't hashed, which bounds the work; its substitute matches no token.
     static func digest(of text: String) -> [UInt8] {
         let isOfLength = text.utf8.count == characterCount
         let digest = Array(

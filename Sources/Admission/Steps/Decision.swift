@@ -52,8 +52,8 @@ extension Progress {
 extension Decision {
     package typealias Outcome = Result<Steps.Outcome, KeyRegistryError>
 
-    /// Drives the decision with stores that answer at once, on this stack. At the first question that takes time it stops: the rest goes on in
-    /// ``LaterDecision/whenDecided(_:)``.
+    /// Drives the decision with stores that answer at once, on this stack. At the first question that takes time it
+    /// stops: the rest goes on in ``LaterDecision/whenDecided(_:)``.
     package consuming func run(at moment: Moment) -> Progress<Outcome> {
         var decision = self
         var step = decision.next(nil, at: moment)
@@ -73,8 +73,8 @@ extension Decision {
         return .decided(outcome)
     }
 
-    /// Drives the decision for a caller that can't wait. A store that would have to be asked answers from what is known of it, or with an
-    /// error.
+    /// Drives the decision for a caller that can't wait. A store that would have to be asked answers from what is known
+    /// of it, or with an error.
     package consuming func runWithoutWaiting(at moment: Moment) -> Outcome {
         var decision = self
         var answer: Result<StoreAnswer, KeyRegistryError>?

@@ -1,8 +1,8 @@
 import DPoP
 package import KeyStore
 
-/// Where the questions of decisions are answered: by the store of a gateway that is alone, which answers at once and on the caller's stack,
-/// or by one that several gateways share, which answers later.
+/// Where the questions of decisions are answered: by the store of a gateway that is alone, which answers at once and on
+/// the caller's stack, or by one that several gateways share, which answers later.
 package struct GateStore: Sendable {
     /// `nil`: there are no keys.
     package var devices: DeviceRegistry?
@@ -67,8 +67,8 @@ package struct GateStore: Sendable {
         }
     }
 
-    /// For a caller that can't wait: from what this gateway knows of the store. If that is too little, the store is asked, so that the next call
-    /// finds it.
+    /// For a caller that can't wait: from what this gateway knows of the store. If that is too little, the store is
+    /// asked, so that the next call finds it.
     func knownAnswer(_ question: StoreQuestion, at moment: Moment) throws(KeyRegistryError) -> StoreAnswer {
         if let answer = try answerAtOnce(question, at: moment) { return answer }
         guard case .standing(let id, _) = question, case .shared(let fleet) = devices else {

@@ -50,8 +50,8 @@ package struct ProofClaim: Sendable {
 
 /// A store's answer, of the same name as its question.
 package enum StoreAnswer: Sendable {
-    /// - Parameter counter: a signature has to have a higher one. 0 where the store alone compares counters: what one of several gateways knows
-    ///   of a counter may be old.
+    /// - Parameter counter: a signature has to have a higher one. 0 where the store alone compares counters: what one
+    ///   of several gateways knows of a counter may be old.
     case standing(KeyStanding?, counter: UInt32)
     case admit(AssertionSpending)
     case spend(ReplaySpending)

@@ -1,8 +1,8 @@
 import Crypto
 import WireText
 
-/// A credential for clients that can't send headers, put into the URL: 32 random bytes. It admits its bearer, so no description and no log
-/// contains it.
+/// A credential for clients that can't send headers, put into the URL: 32 random bytes. It admits its bearer, so no
+/// description and no log contains it.
 package struct Ticket: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     static let byteCount = 32
     /// The length of the text: base64url (RFC 4648 section 5) without padding.
@@ -22,12 +22,13 @@ package struct Ticket: Sendable, CustomStringConvertible, CustomDebugStringConve
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The only stored form of a ticket: the SHA-256 of its text. The timing of a look-up by hash reveals nothing useful: an attacker can't
-/// choose a hash, and knowing one doesn't help.
+/// The only stored form of a ticket: the SHA-256 of its text. The timing of a look-up by hash reveals nothing useful:
+/// an attacker can't choose a hash, and knowing one doesn't help.
 struct TicketHash: Hashable, Sendable {
     private let digest: [UInt64]
 
-    /// `nil` for a text that can't be a ticket. The text is hashed, not the decoded bytes, so each ticket has one spelling.
+    /// `nil` for a text that can't be a ticket. The text is hashed, not the decoded bytes, so each ticket has one
+    /// spelling.
     init?(_ text: String) {
         guard text.utf8.count == Ticket.characterCount else { return nil }
         digest = Self.words(of: text)

@@ -10,9 +10,11 @@ struct TicketContent: Codable, Sendable {
     let route: String?
     let expires: Int64
     let chainEnd: Int64
-    /// More than one only if a program has kept it that doesn't leave the counting to the store. Then the store has one use, and whoever takes it keeps the rest.
+    /// More than one only if a program has kept it that doesn't leave the counting to the store. Then the store has one
+    /// use, and whoever takes it keeps the rest.
     var uses = 1
-    /// The SHA-256 of the id of the session whose next ticket it is; `nil`: it is a first one, or a program of before has kept it.
+    /// The SHA-256 of the id of the session whose next ticket it is; `nil`: it is a first one, or a program of before
+    /// has kept it.
     var session: [UInt8]?
     /// It was issued for several uses, or for a bearer of such a ticket. Programs of before don't say.
     var isShared: Bool?

@@ -1,6 +1,7 @@
 import KeyStore
 
-/// Issues a ticket: the client that asks for it is checked once more, the ticket is made, and the store that has tickets keeps it.
+/// Issues a ticket: the client that asks for it is checked once more, the ticket is made, and the store that has
+/// tickets keeps it.
 struct TicketIssueSteps: DecisionSteps {
     /// A ticket that is made.
     enum Made {

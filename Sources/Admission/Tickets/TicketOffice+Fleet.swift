@@ -1,7 +1,8 @@
 import KeyStore
 import WireText
 
-/// Tickets in a fleet: the store has them, and this gateway's table only counts those that it has issued, for the limits. Each answer comes on any thread, once.
+/// Tickets in a fleet: the store has them, and this gateway's table only counts those that it has issued, for the
+/// limits. Each answer comes on any thread, once.
 extension TicketOffice {
     /// Makes a ticket for one upgrade by this principal, as ``issue(to:from:at:)``, for a gateway alone and in a fleet.
     func make(

@@ -2,8 +2,8 @@ package import KeyStore
 import Synchronization
 import WireText
 
-/// The next tickets of sessions. They are for clients that have lost their sessions, perhaps together with this process: so each is valid for as long as its session
-/// would be kept, and a store keeps it.
+/// The next tickets of sessions. They are for clients that have lost their sessions, perhaps together with this
+/// process: so each is valid for as long as its session would be kept, and a store keeps it.
 extension TicketOffice {
     /// The upper limit of a next ticket's lifetime: twice the longest `RESUME_GRACE_MINUTES`.
     package static let longestNextLifetime: Duration = .seconds(2 * 1_440 * 60)
@@ -18,7 +18,8 @@ extension TicketOffice {
 
     /// Makes the next ticket of a session.
     ///
-    /// - Parameter id: of the session. With one of its tickets all are used; they end soon after it: ``end(session:keepingTickets:at:)``.
+    /// - Parameter id: of the session. With one of its tickets all are used; they end soon after it:
+    ///   ``end(session:keepingTickets:at:)``.
     func makeNext(
         for principal: Principal, ofSession id: String, from address: IPAddress, carriedBy carrier: PrincipalCarrier,
         at moment: Moment
@@ -84,7 +85,8 @@ extension TicketOffice {
 
     /// A session has ended. Its tickets stay valid for ``timeToLive``, for a page that is loaded again.
     ///
-    /// - Parameter keepingTickets: for as long as they were issued for: its client has lost it without wanting to, as it would with the process.
+    /// - Parameter keepingTickets: for as long as they were issued for: its client has lost it without wanting to, as
+    ///   it would with the process.
     package func end(session id: String, keepingTickets: Bool, at moment: Moment) {
         guard !keepingTickets, let keeper else { return }
         let mark = Self.mark(ofSession: id)

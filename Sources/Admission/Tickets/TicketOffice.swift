@@ -4,15 +4,16 @@ import WireText
 
 /// Issues and spends tickets. Shared by all reactors.
 ///
-/// A browser can't set headers on an upgrade. So a client that has presented credentials to the gate may request a ticket and put it into
-/// the URL. Tickets belong to this process and end with it, or to its fleet (`TicketOffice+Fleet`). The next tickets of sessions outlive it (`TicketOffice+Next`).
+/// A browser can't set headers on an upgrade. So a client that has presented credentials to the gate may request a
+/// ticket and put it into the URL. Tickets belong to this process and end with it, or to its fleet
+/// (`TicketOffice+Fleet`). The next tickets of sessions outlive it (`TicketOffice+Next`).
 package final class TicketOffice: Sendable {
     /// `TICKET_TTL_SECONDS`.
     package static let defaultTimeToLive: Duration = .seconds(30)
     /// Valid first tickets, and, separately, sessions with next tickets.
     package static let defaultMaximum = 10_000
-    /// Valid tickets of one identity at one address (IPv6: a /64), or of the operator, so that no client can use up what others need. All
-    /// clients without credentials have one identity.
+    /// Valid tickets of one identity at one address (IPv6: a /64), or of the operator, so that no client can use up
+    /// what others need. All clients without credentials have one identity.
     package static let maximumPerHolder = 64
     /// Valid tickets of one identity at all addresses, so that no client can use up the table.
     package static let maximumPerIdentity = 1_024
@@ -57,7 +58,8 @@ package final class TicketOffice: Sendable {
         nextTickets = Mutex(nextLifetime)
     }
 
-    /// How long the next ticket of a session is valid; `nil`: sessions aren't kept, and it is an ordinary ticket, which ends with this process.
+    /// How long the next ticket of a session is valid; `nil`: sessions aren't kept, and it is an ordinary ticket, which
+    /// ends with this process.
     package var nextLifetime: Duration? {
         nextTickets.withLock { $0 }.map { min(max($0, timeToLive), Self.longestNextLifetime) }
     }
@@ -68,8 +70,8 @@ package final class TicketOffice: Sendable {
     /// Issues a ticket for one upgrade by this principal. The caller has checked the principal's proof: see
     /// ``Gate/issueTicket(to:from:at:)``.
     ///
-    /// A client that was admitted by a ticket can get another one, so that reconnecting works, but only until ``longestChain`` has passed.
-    /// Then it has to present its credentials again.
+    /// A client that was admitted by a ticket can get another one, so that reconnecting works, but only until
+    /// ``longestChain`` has passed. Then it has to present its credentials again.
     ///
     /// - Parameter address: where the client is now.
     func issue(to principal: Principal, from address: IPAddress, at time: MonotonicTime) -> TicketIssue {
@@ -177,7 +179,8 @@ package final class TicketOffice: Sendable {
 
 package enum TicketIssue: Sendable {
     case issued(IssuedTicket)
-    /// The limit is reached for all tickets (``defaultMaximum``), this identity here or everywhere, clients without credentials, or large proofs. Retry after this many seconds.
+    /// The limit is reached for all tickets (``defaultMaximum``), this identity here or everywhere, clients without
+    /// credentials, or large proofs. Retry after this many seconds.
     case full(retryAfter: Int)
     /// The client was admitted by a ticket, and its ``TicketOffice/longestChain`` has passed.
     case chainEnded

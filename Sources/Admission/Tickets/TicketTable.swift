@@ -2,8 +2,8 @@ import WireText
 
 /// The valid tickets, with all their memory. A value; ``TicketOffice`` holds its lock.
 ///
-/// It also groups the tickets' hashes by the second in which they expire. An expired second is dropped as a whole, so no operation iterates
-/// over all tickets. A large proof is stored once for all tickets of its identity.
+/// It also groups the tickets' hashes by the second in which they expire. An expired second is dropped as a whole, so
+/// no operation iterates over all tickets. A large proof is stored once for all tickets of its identity.
 struct TicketTable {
     enum Holder: Hashable, Sendable {
         /// A client that the gate has admitted.
@@ -13,8 +13,8 @@ struct TicketTable {
 
     struct Limits {
         let all: Int
-        /// Of one holder at one address, and of the operator. All clients without credentials are one holder, and so are those that share a certificate or an operator's
-        /// ticket: one of them mustn't use up what others need.
+        /// Of one holder at one address, and of the operator. All clients without credentials are one holder, and so
+        /// are those that share a certificate or an operator's ticket: one of them mustn't use up what others need.
         let perAddress: Int
         /// Of one holder with credentials, at all addresses.
         let perHolder: Int
@@ -84,8 +84,8 @@ struct TicketTable {
     private var holders: [Holder: HolderRecord] = [:]
     private var places: [Place: Int] = [:]
     private var largeProofCount = 0
-    /// The latest time seen. Reactors pass their own times, which aren't synchronised; a ticket that has expired for one has expired for
-    /// all.
+    /// The latest time seen. Reactors pass their own times, which aren't synchronised; a ticket that has expired for
+    /// one has expired for all.
     private var latest = MonotonicTime(nanoseconds: 0)
 
     init(_ limits: Limits) { self.limits = limits }
@@ -185,7 +185,8 @@ struct TicketTable {
         case full(retryAfter: Int)
     }
 
-    /// Inserts an entry, or gives the one that is there the end of this one. Where holder or address are others, it takes its place.
+    /// Inserts an entry, or gives the one that is there the end of this one. Where holder or address are others, it
+    /// takes its place.
     mutating func renew(_ entry: Entry, for hash: TicketHash, at time: MonotonicTime) -> Renewal {
         forgetExpired(at: time)
         if let known = entries[hash] {

@@ -4,10 +4,11 @@ import FoundationEssentials
 import KeyStore
 import WireText
 
-// What clients of access tokens and of registrations are told of a failed check, beyond the verifiers' own `clientDescription`.
+// What clients of access tokens and of registrations are told of a failed check, beyond the verifiers' own
+// `clientDescription`.
 //
-// A stranger learns nothing of another client's key: whether it is revoked, which app it was attested for and how far its counter is, he hears only
-// with a signature by it, or in the words that every key gets.
+// A stranger learns nothing of another client's key: whether it is revoked, which app it was attested for and how far
+// its counter is, he hears only with a signature by it, or in the words that every key gets.
 
 extension AppIDPart {
     /// - Parameter subject: "the attestation is" or "the key is".

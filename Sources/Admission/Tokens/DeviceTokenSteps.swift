@@ -13,8 +13,8 @@ struct SignedAssertion: Sendable {
     let key: PublicJWK
 }
 
-/// Whether an attested device gets a token: its key, then its challenge and its proof of possession, which use nothing up, then the signature;
-/// and then what is used up: proof, challenge, counter.
+/// Whether an attested device gets a token: its key, then its challenge and its proof of possession, which use nothing
+/// up, then the signature; and then what is used up: proof, challenge, counter.
 struct DeviceTokenSteps: DecisionSteps {
     private let assertion: SignedAssertion
     private let proof: UnspentProof
@@ -100,7 +100,8 @@ struct DeviceTokenSteps: DecisionSteps {
 }
 
 extension Decision {
-    /// Drives the decision for a caller that may wait: not on a reactor. Keys are asked for in the part of their store that waits.
+    /// Drives the decision for a caller that may wait: not on a reactor. Keys are asked for in the part of their store
+    /// that waits.
     consuming func run(at moment: Moment, asking registry: any KeyRegistry) async -> Outcome {
         var decision = self
         var (answer, now): (Result<StoreAnswer, KeyRegistryError>?, Moment) = (nil, moment)

@@ -4,8 +4,9 @@ package import WireText
 
 /// The origins under which clients reach this gateway: those of the URLs that proofs may name.
 ///
-/// A request's `Host` is its sender's word. If it counted alone, a proof that was made for another server would be good here, in a request
-/// that names that server. So a `Host` counts only if the server's certificate has that name, with the port on which the gateway listens.
+/// A request's `Host` is its sender's word. If it counted alone, a proof that was made for another server would be good
+/// here, in a request that names that server. So a `Host` counts only if the server's certificate has that name, with
+/// the port on which the gateway listens.
 package struct OwnOrigins: Sendable {
     private enum Source: Sendable {
         case setting(String)

@@ -2,7 +2,8 @@ package import DPoP
 import FoundationEssentials
 import Synchronization
 
-/// The replay stores of a gateway. Each endpoint has its own, so proofs that are sent to one can't fill the store of another.
+/// The replay stores of a gateway. Each endpoint has its own, so proofs that are sent to one can't fill the store of
+/// another.
 package final class ProofReplays: Sendable {
     /// `POST /attest/register`
     package let registration: MemoryReplayStore
@@ -15,7 +16,8 @@ package final class ProofReplays: Sendable {
 
     /// - Parameters:
     ///   - maximum: of each store.
-    ///   - moment: the start of a process that follows another one; nil: there was none, or the store of a fleet knows what it has accepted.
+    ///   - moment: the start of a process that follows another one; nil: there was none, or the store of a fleet knows
+    ///     what it has accepted.
     package init(maximum: Int = MemoryReplayStore.defaultMaximum, followingAt moment: Moment? = nil) {
         func store() -> MemoryReplayStore { MemoryReplayStore(maximum: maximum) }
         (registration, token, resource) = (store(), store(), store())
@@ -36,8 +38,8 @@ package final class ProofReplays: Sendable {
     }
 }
 
-/// The life of the replay stores of a gateway that is alone. It begins with a process that takes nothing over, and goes on in those that
-/// take its proofs over.
+/// The life of the replay stores of a gateway that is alone. It begins with a process that takes nothing over, and goes
+/// on in those that take its proofs over.
 package struct GatewayLife: Codable, Sendable {
     private struct Beginning: Codable {
         let unixMilliseconds: Int64
@@ -54,8 +56,8 @@ package struct GatewayLife: Codable, Sendable {
 
     fileprivate var isValid: Bool { ReplayLife.idLengths.contains(id.count) }
 
-    /// By the wall clock of a moment. If that was set forward meanwhile, the process before may have had the later time already: then the
-    /// life began as long ago as the monotonic clock says.
+    /// By the wall clock of a moment. If that was set forward meanwhile, the process before may have had the later time
+    /// already: then the life began as long ago as the monotonic clock says.
     fileprivate func replayLife(at moment: Moment) -> ReplayLife {
         let began = beginning.map { beginning in
             let age = Int64(clamping: moment.monotonic.milliseconds(since: beginning.monotonic))
@@ -67,7 +69,8 @@ package struct GatewayLife: Codable, Sendable {
 }
 
 extension TokenSettings {
-    /// The life of the replay stores, by the wall clock of a moment: of this gateway, or in a fleet of what all have in common.
+    /// The life of the replay stores, by the wall clock of a moment: of this gateway, or in a fleet of what all have in
+    /// common.
     func life(at moment: Moment) -> ReplayLife { fleet?.identity.replayLife(at: moment) ?? replays.life(at: moment) }
 
     /// The server's nonces in that life.

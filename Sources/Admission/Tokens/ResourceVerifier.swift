@@ -2,7 +2,8 @@ import DPoP
 package import FoundationEssentials
 package import KeyStore
 
-/// Verifies an access token together with its proof, for any request. WebSocket upgrades and forward authentication both use it.
+/// Verifies an access token together with its proof, for any request. WebSocket upgrades and forward authentication
+/// both use it.
 package struct ResourceVerifier: Sendable {
     package typealias Outcome = Result<VerifiedResourceRequest, RefusedRequest>
     /// Called for a valid token before its proof is checked and spent; for routes and lists.
@@ -22,8 +23,8 @@ package struct ResourceVerifier: Sendable {
     }
 }
 
-/// The steps of such a request: `Authorization`, the token, the standing of its subject, the caller's checks, then the proof, whose use is
-/// recorded last. Then the token must still be good.
+/// The steps of such a request: `Authorization`, the token, the standing of its subject, the caller's checks, then the
+/// proof, whose use is recorded last. Then the token must still be good.
 struct ResourceSteps: DecisionSteps {
     private let request: ResourceRequest
     private let settings: TokenSettings

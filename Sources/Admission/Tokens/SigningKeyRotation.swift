@@ -2,8 +2,8 @@ package import DPoP
 package import FoundationEssentials
 package import KeyStore
 
-/// Creates, rotates and revokes the signing keys of a store. Every process may do so at any time: each change is a compare-and-set, which
-/// is repeated if another process was faster. Not for reactors: the store may wait.
+/// Creates, rotates and revokes the signing keys of a store. Every process may do so at any time: each change is a
+/// compare-and-set, which is repeated if another process was faster. Not for reactors: the store may wait.
 package struct SigningKeyRotation: Sendable {
     /// The number of revoked keys whose names are kept; the oldest are dropped.
     package static let maximumRevoked = 64

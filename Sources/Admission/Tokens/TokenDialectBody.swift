@@ -4,8 +4,8 @@ import KeyStore
 import StrictJSON
 import WireText
 
-/// The body of `POST /attest/register` and `POST /token` in the token dialect: the common members, and accessors for the rest. Unknown members
-/// are ignored; a repeated member is refused.
+/// The body of `POST /attest/register` and `POST /token` in the token dialect: the common members, and accessors for
+/// the rest. Unknown members are ignored; a repeated member is refused.
 struct TokenDialectBody {
     /// The maximum size of an app's name without an attestation.
     static let maximumAppBytes = 255

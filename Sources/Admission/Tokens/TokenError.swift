@@ -7,8 +7,8 @@ package struct TokenError: Hashable, Sendable {
     package let nonce: String?
 }
 
-/// The characters of `error_description` (RFC 6749 section 5.2): printable ASCII but quotation mark and backslash. They need no escape in JSON or
-/// in a quoted string, so proxies may copy them.
+/// The characters of `error_description` (RFC 6749 section 5.2): printable ASCII but quotation mark and backslash. They
+/// need no escape in JSON or in a quoted string, so proxies may copy them.
 enum ErrorDescription {
     static func isPermitted(_ byte: UInt8) -> Bool {
         (0x20...0x7E).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
@@ -43,8 +43,8 @@ extension Refusal {
     }
 }
 
-/// Where a proof or a token was refused. RFC 9449 answers a wrong proof with 400 at the token endpoint (section 5), and with 401 at a resource
-/// (section 7.1). A demand for a nonce is a 401 at both, because clients retry only on 401.
+/// Where a proof or a token was refused. RFC 9449 answers a wrong proof with 400 at the token endpoint (section 5), and
+/// with 401 at a resource (section 7.1). A demand for a nonce is a 401 at both, because clients retry only on 401.
 enum TokenEndpointKind {
     case token, resource
 }

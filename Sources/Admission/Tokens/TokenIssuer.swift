@@ -27,12 +27,14 @@ package enum TokenOutcome: Sendable {
     case refused(Refusal)
 }
 
-/// Issues access tokens: `POST /token` without the HTTP. Not for reactors: it verifies signatures and waits for the store.
+/// Issues access tokens: `POST /token` without the HTTP. Not for reactors: it verifies signatures and waits for the
+/// store.
 ///
-/// The order is rate, body, proof (with the server's nonce), then of an assertion: block list, key, challenge and signature, which use nothing
-/// up, and then what is used up: proof, challenge, counter; of a development token: its registry, block list, the proof's one use. So a client
-/// that has to send a request again with a nonce can send the same assertion, and only the holder of a registered key or of a valid
-/// development token takes a place in the replay store.
+/// The order is rate, body, proof (with the server's nonce), then of an assertion: block list, key, challenge and
+/// signature, which use nothing up, and then what is used up: proof, challenge, counter; of a development token: its
+/// registry, block list, the proof's one use. So a client that has to send a request again with a nonce can send the
+/// same assertion, and only the holder of a registered key or of a valid development token takes a place in the replay
+/// store.
 package struct TokenIssuer: Sendable {
     private let settings: TokenSettings
     private let registry: (any KeyRegistry)?

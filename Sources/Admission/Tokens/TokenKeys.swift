@@ -3,8 +3,8 @@ package import FoundationEssentials
 package import KeyStore
 import Synchronization
 
-/// The keys that sign access tokens, and the server's nonces, as stored. Shared by all reactors; its owner updates it when the
-/// store has changed.
+/// The keys that sign access tokens, and the server's nonces, as stored. Shared by all reactors; its owner updates it
+/// when the store has changed.
 package final class TokenKeys: Sendable {
     /// The size of the stored secret for nonces.
     package static let nonceSecretBytes = ServerNonces.minimumSecretBytes
@@ -41,7 +41,8 @@ package final class TokenKeys: Sendable {
 
     /// A revoked key stays revoked, even if an older state of the store arrives later or a key can't be read.
     ///
-    /// - Returns: false if the stored keys can't be read; the keys are then unchanged, except that revoked ones are removed.
+    /// - Returns: false if the stored keys can't be read; the keys are then unchanged, except that revoked ones are
+    ///   removed.
     @discardableResult
     package func replace(_ stored: StoredSigningKeys) -> Bool {
         state.withLock { state in
@@ -72,7 +73,8 @@ package final class TokenKeys: Sendable {
 
     package func isRevoked(_ keyID: String) -> Bool { state.withLock { $0.revoked.contains(keyID) } }
 
-    /// Verifies a token. A signature is verified once; issuer and audience may change with a reload, so they are compared at each use.
+    /// Verifies a token. A signature is verified once; issuer and audience may change with a reload, so they are
+    /// compared at each use.
     func verify(
         _ token: PresentedToken, issuer: String, audience: String, at time: Date
     ) throws(AccessTokenRefusal) -> VerifiedAccessToken {

@@ -31,7 +31,8 @@ package struct TokenRequest: Sendable {
 extension TokenSettings {
     /// Verifies that the sender holds the key that the body names. Nothing is used up.
     ///
-    /// - Parameter nonces: never required for a registration: clients don't repeat one, and each failed one costs them an App Attest key.
+    /// - Parameter nonces: never required for a registration: clients don't repeat one, and each failed one costs them
+    ///   an App Attest key.
     func checkProof(
         of request: TokenRequest, _ body: TokenDialectBody, _ nonces: NonceRule
     ) throws(RefusedRequest) -> UnspentProof {
@@ -68,7 +69,8 @@ extension TokenSettings {
         return proof
     }
 
-    /// Refuses a proof that this gateway knows to be used, before what costs more is verified. It uses nothing up: `spend` decides.
+    /// Refuses a proof that this gateway knows to be used, before what costs more is verified. It uses nothing up:
+    /// `spend` decides.
     func refuseUsed(
         _ proof: UnspentProof, at endpoint: ProofEndpoint, in moment: Moment, freshBy sign: FreshnessSign
     ) throws(RefusedRequest) {

@@ -2,7 +2,8 @@ import AppAttest
 import KeyStore
 import WireText
 
-/// Whether the subject of an access token may still use it. Checked at every use of a token, and again for tickets and resumes.
+/// Whether the subject of an access token may still use it. Checked at every use of a token, and again for tickets and
+/// resumes.
 struct TokenSubject {
     enum Standing {
         /// - Parameter grant: nil for an attested device.
@@ -10,7 +11,8 @@ struct TokenSubject {
         case refused(Refusal)
     }
 
-    /// The same for a key that is unknown and for one whose app isn't configured: who has only the token isn't told which.
+    /// The same for a key that is unknown and for one whose app isn't configured: who has only the token isn't told
+    /// which.
     private static let notAccepted = "the key that the access token was issued for is no longer accepted here"
 
     private let settings: TokenSettings

@@ -3,11 +3,12 @@ import DPoP
 import FoundationEssentials
 import Synchronization
 
-/// A cache of access tokens whose signature was verified: a token costs one signature check, not one per request. Shared by all reactors.
+/// A cache of access tokens whose signature was verified: a token costs one signature check, not one per request.
+/// Shared by all reactors.
 ///
-/// What can change is checked at each use: the time, and whether the signing key is still published. Tokens are looked up by the SHA-256 of
-/// the presented text and its scheme. There are two generations: when the younger one is full, it replaces the older one, so the memory is
-/// bounded and a token in use stays cached.
+/// What can change is checked at each use: the time, and whether the signing key is still published. Tokens are looked
+/// up by the SHA-256 of the presented text and its scheme. There are two generations: when the younger one is full, it
+/// replaces the older one, so the memory is bounded and a token in use stays cached.
 final class VerifiedTokens: Sendable {
     /// The maximum number of cached tokens, in both generations together. A token of this gateway takes at most 3 KiB.
     static let maximum = 4_096

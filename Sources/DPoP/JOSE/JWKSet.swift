@@ -19,8 +19,8 @@ public struct JWKSet: Hashable, Sendable {
     /// Reads a JWK set. Keys of other types, curves and uses are ignored, as RFC 7517 section 5 says.
     ///
     /// - Parameter json: at most ``JOSELimits/maximumBytes``, with at most ``maximumKeys``.
-    /// - Returns: nil if it isn't a JWK set, has too many keys, or has a key with a private member. A key whose `kid` isn't its thumbprint
-    ///   is ignored.
+    /// - Returns: nil if it isn't a JWK set, has too many keys, or has a key with a private member. A key whose `kid`
+    ///   isn't its thumbprint is ignored.
     public init?(json: [UInt8]) {
         guard let object = try? JSONReader.readObject(json), case .array(let elements)? = object["keys"],
             elements.count <= Self.maximumKeys

@@ -27,7 +27,8 @@ public struct JWKThumbprint: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
-    /// - Parameter members: the required members of the JWK in lexicographic order, as compact JSON (RFC 7638 section 3).
+    /// - Parameter members: the required members of the JWK in lexicographic order, as compact JSON (RFC 7638 section
+    ///   3).
     init(hashing members: [UInt8]) {
         bytes = Array(SHA256.hash(data: members))
         text = Base64URL.encode(bytes)

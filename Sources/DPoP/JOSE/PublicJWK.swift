@@ -12,7 +12,8 @@ import WireText
 public enum JWKError: Error, Hashable, Sendable {
     /// Not a strict JSON object.
     case malformedJSON(JSONFault)
-    /// It has a private member (RFC 7518 section 6: `d`, `p`, `q`, `dp`, `dq`, `qi`, `oth`, `k`): the sender has disclosed the key.
+    /// It has a private member (RFC 7518 section 6: `d`, `p`, `q`, `dp`, `dq`, `qi`, `oth`, `k`): the sender has
+    /// disclosed the key.
     case privateMember
     /// `kty` isn't `EC`.
     case keyType
@@ -26,7 +27,8 @@ public enum JWKError: Error, Hashable, Sendable {
     case otherUse
 }
 
-/// A public key on P-256 as a JWK (RFC 7517, RFC 7518 section 6.2). The point is on the curve: there is no other value of this type.
+/// A public key on P-256 as a JWK (RFC 7517, RFC 7518 section 6.2). The point is on the curve: there is no other value
+/// of this type.
 public struct PublicJWK: Hashable, Sendable {
     /// base64url of 32 bytes, 43 characters each.
     public let x, y: String
@@ -49,7 +51,8 @@ public struct PublicJWK: Hashable, Sendable {
         thumbprint = JWKThumbprint(hashing: Self.canonicalJSON(x: x, y: y))
     }
 
-    /// - Parameter json: a JWK, ``JOSELimits/maximumBytes`` at most. Members that aren't known are ignored (RFC 7517 section 4).
+    /// - Parameter json: a JWK, ``JOSELimits/maximumBytes`` at most. Members that aren't known are ignored (RFC 7517
+    ///   section 4).
     public init(json: [UInt8]) throws(JWKError) {
         let object: JSONObject
         do { object = try JSONReader.readObject(json) } catch { throw .malformedJSON(error) }

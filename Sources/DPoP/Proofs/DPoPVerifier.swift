@@ -23,10 +23,11 @@ public enum NonceRule: Sendable {
     public static func required(_ nonces: ServerNonces) -> NonceRule { .demanded(nonces) }
 }
 
-/// Verifies DPoP proofs: the checks of RFC 9449 section 4.3 with its numbers, and those of section 11. It reads no clock and does no I/O.
+/// Verifies DPoP proofs: the checks of RFC 9449 section 4.3 with its numbers, and those of section 11. It reads no
+/// clock and does no I/O.
 ///
-/// Only ES256 is accepted. Cheap checks come first, then the signature, and the replay store last: a proof that is refused for
-/// another reason can be sent again.
+/// Only ES256 is accepted. Cheap checks come first, then the signature, and the replay store last: a proof that is
+/// refused for another reason can be sent again.
 public struct DPoPVerifier: Sendable {
     /// `typ` of a proof (RFC 9449 section 4.2).
     public static let type = "dpop+jwt"
@@ -95,8 +96,8 @@ extension DPoPVerifier {
 
     /// 2. "The DPoP HTTP request header field value is a single and well-formed JWT."
     /// 4. "The typ JOSE Header Parameter has the value dpop+jwt."
-    /// 5. "The alg JOSE Header Parameter indicates a registered asymmetric digital signature algorithm, is not none, is supported by the
-    /// application, and is acceptable per local policy."
+    /// 5. "The alg JOSE Header Parameter indicates a registered asymmetric digital signature algorithm, is not none, is
+    /// supported by the application, and is acceptable per local policy."
     private func parse(_ proof: String) throws(ProofRefusal) -> CompactJWS {
         do {
             let jws = try CompactJWS(proof)
@@ -119,8 +120,8 @@ extension DPoPVerifier {
     }
 
     /// 8. "The htm claim matches the HTTP method of the current request."
-    /// 9. "The htu claim matches the HTTP URI value for the HTTP request in which the JWT was received, ignoring any query and fragment
-    /// parts."
+    /// 9. "The htu claim matches the HTTP URI value for the HTTP request in which the JWT was received, ignoring any
+    /// query and fragment parts."
     private func verifyRequest(_ claims: ProofClaims, is request: ProofRequest) throws(ProofRefusal) -> TargetURI {
         guard claims.method.hasSameBytes(as: request.method) else { throw .methodMismatch }
         // Most clients write the URL as the server sees it; it is then normalised only once.
@@ -130,7 +131,8 @@ extension DPoPVerifier {
         return uri
     }
 
-    /// 10. "If the server provided a nonce value to the client, the nonce claim matches the server-provided nonce value."
+    /// 10. "If the server provided a nonce value to the client, the nonce claim matches the server-provided nonce
+    ///     value."
     ///
     /// - Returns: the life that the nonce shows.
     private func verifyNonce(_ claims: ProofClaims, at time: Date) throws(ProofRefusal) -> [UInt8]? {
@@ -153,10 +155,11 @@ extension DPoPVerifier {
         guard accepts(nonce) else { throw .nonceUnknown }
     }
 
-    /// 11. "The creation time of the JWT, as determined by either the iat claim or a server managed timestamp via the nonce claim, is within
-    /// an acceptable window."
+    /// 11. "The creation time of the JWT, as determined by either the iat claim or a server managed timestamp via the
+    /// nonce claim, is within an acceptable window."
     ///
-    /// `exp` and `nbf` aren't claims of a proof, but if present they are checked, with the same tolerance for the client's clock.
+    /// `exp` and `nbf` aren't claims of a proof, but if present they are checked, with the same tolerance for the
+    /// client's clock.
     private func verifyTime(_ claims: ProofClaims, at time: Date) throws(ProofRefusal) {
         let now = time.timeIntervalSince1970
         let skew = claims.issuedAt - now
@@ -166,8 +169,8 @@ extension DPoPVerifier {
         }
     }
 
-    /// 12. "If presented to a protected resource in conjunction with an access token: a. ensure that the value of the ath claim equals the
-    /// hash of that access token,"
+    /// 12. "If presented to a protected resource in conjunction with an access token: a. ensure that the value of the
+    /// ath claim equals the hash of that access token,"
     ///
     /// Clients that send `Bearer` with a proof have no `ath`; if it is present it must match.
     private func verifyTokenHash(_ claims: ProofClaims, _ token: BoundToken?) throws(ProofRefusal) {

@@ -8,8 +8,9 @@ import StrictJSON
 
 /// What a refused proof or token had to say, and what it says: texts for whoever looks for the mistake.
 ///
-/// They are made from the proof again, after the verifier has refused it, and decide nothing. `received` is what the sender wrote: nobody
-/// vouches for it. No text contains a token, a signature, a nonce or a key; a thumbprint is a name.
+/// They are made from the proof again, after the verifier has refused it, and decide nothing. `received` is what the
+/// sender wrote: nobody vouches for it. No text contains a token, a signature, a nonce or a key; a thumbprint is a
+/// name.
 package typealias ProofDiscrepancy = (expected: String, received: String)
 
 extension DPoPVerifier {
@@ -61,7 +62,8 @@ extension DPoPVerifier {
 
 extension AccessTokenVerifier {
     /// - Parameter refusal: the reason for which `token` was refused at `time`.
-    /// - Returns: nil where the refusal alone says everything. Texts of a token are shown only where its signature was good.
+    /// - Returns: nil where the refusal alone says everything. Texts of a token are shown only where its signature was
+    ///   good.
     package static func discrepancy(
         _ refusal: AccessTokenRefusal, of token: PresentedToken, issuer: String, audience: String, at time: Date
     ) -> ProofDiscrepancy? {

@@ -56,10 +56,11 @@ public enum ProofRefusal: Error, Hashable, Sendable {
     case keyLimit
     /// The replay store is full.
     case storeFull
-    /// The replay store can't determine whether the proof was used: the clock was set back, or the proof has expired meanwhile.
+    /// The replay store can't determine whether the proof was used: the clock was set back, or the proof has expired
+    /// meanwhile.
     case undecidable
-    /// The proof may have been used before the replay store's ``ReplayLife`` began: after a restart its time doesn't tell. Another proof with
-    /// a nonce of that life can be decided, so answer with one of ``ServerNonces/bound(to:)``.
+    /// The proof may have been used before the replay store's ``ReplayLife`` began: after a restart its time doesn't
+    /// tell. Another proof with a nonce of that life can be decided, so answer with one of ``ServerNonces/bound(to:)``.
     case perhapsInEarlierLife
     /// The replay store couldn't be asked.
     case storeUnavailable

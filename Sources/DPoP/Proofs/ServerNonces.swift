@@ -7,11 +7,12 @@ import WireText
     public import Foundation
 #endif
 
-/// Server nonces (RFC 9449 section 8) that use no memory: a MAC over the number of a time step. Every server with the same secret issues and
-/// accepts the same nonces, which therefore survive a restart, unless they are bound to a ``ReplayLife``.
+/// Server nonces (RFC 9449 section 8) that use no memory: a MAC over the number of a time step. Every server with the
+/// same secret issues and accepts the same nonces, which therefore survive a restart, unless they are bound to a
+/// ``ReplayLife``.
 ///
-/// A nonce is valid in its own step and the two adjacent ones: for one to two steps after it was issued, and servers' clocks may
-/// differ by a step.
+/// A nonce is valid in its own step and the two adjacent ones: for one to two steps after it was issued, and servers'
+/// clocks may differ by a step.
 public struct ServerNonces: Sendable {
     /// The minimum size of the secret.
     public static let minimumSecretBytes = 32
@@ -44,8 +45,8 @@ public struct ServerNonces: Sendable {
         self.key = HMAC<SHA256>(key: key)
     }
 
-    /// The nonces of one life: a proof that has one was made in it. Every server with the same secret that knows the life's identifier issues
-    /// and accepts the same ones, and none of another life.
+    /// The nonces of one life: a proof that has one was made in it. Every server with the same secret that knows the
+    /// life's identifier issues and accepts the same ones, and none of another life.
     public func bound(to life: ReplayLife) -> ServerNonces {
         let key = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: secret, salt: life.id, info: Self.lifePurpose,
@@ -59,8 +60,8 @@ public struct ServerNonces: Sendable {
     /// Whether a proof with this nonce is accepted now.
     public func accepts(_ nonce: String, at time: Date) -> Bool { age(of: nonce, at: time) != nil }
 
-    /// Whether a response should contain a new one in `DPoP-Nonce`: the client has none, or one of another step. A client that sends
-    /// requests at least once a step is therefore never refused for its nonce.
+    /// Whether a response should contain a new one in `DPoP-Nonce`: the client has none, or one of another step. A
+    /// client that sends requests at least once a step is therefore never refused for its nonce.
     public func isRenewalDue(_ nonce: String?, at time: Date) -> Bool {
         guard let nonce, let age = age(of: nonce, at: time) else { return true }
         return age > 0

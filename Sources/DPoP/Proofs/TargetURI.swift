@@ -1,8 +1,8 @@
 import WireText
 
-/// A URI in the one form in which `htu` and a request's target are compared: normalised by syntax and scheme (RFC 3986 sections 6.2.2 and
-/// 6.2.3), without query and fragment (RFC 9449 section 4.3), with `ws` as `http` and `wss` as `https`, because a WebSocket begins as an
-/// HTTP request.
+/// A URI in the one form in which `htu` and a request's target are compared: normalised by syntax and scheme (RFC 3986
+/// sections 6.2.2 and 6.2.3), without query and fragment (RFC 9449 section 4.3), with `ws` as `http` and `wss` as
+/// `https`, because a WebSocket begins as an HTTP request.
 public struct TargetURI: Hashable, Sendable, CustomStringConvertible {
     /// Longer ones are refused.
     public static let maximumBytes = 8_192
@@ -11,8 +11,8 @@ public struct TargetURI: Hashable, Sendable, CustomStringConvertible {
     /// The normalised URI.
     public let text: String
 
-    /// - Returns: nil for text that isn't an absolute URI of `http`, `https`, `ws` or `wss` with a host, has user information, or has characters
-    ///   that no URI has.
+    /// - Returns: nil for text that isn't an absolute URI of `http`, `https`, `ws` or `wss` with a host, has user
+    ///   information, or has characters that no URI has.
     public init?(_ text: String) {
         guard text.utf8.count <= Self.maximumBytes else { return nil }
         let bytes = Array(text.utf8).prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }

@@ -37,12 +37,14 @@ extension VerifiedProof: Hashable {
 
 /// A proof that has passed every check but the replay store's. Only ``DPoPVerifier`` can make one.
 ///
-/// A server that checks more than the proof spends it last: a request that fails elsewhere then takes no place in the replay store.
+/// A server that checks more than the proof spends it last: a request that fails elsewhere then takes no place in the
+/// replay store.
 public struct UnspentProof: Sendable {
     /// The key that signed.
     public var key: PublicJWK { verified.key }
     let verified: VerifiedProof
-    /// What a replay store has to record. A server with a store of another kind passes its answer to ``concluded(by:)``.
+    /// What a replay store has to record. A server with a store of another kind passes its answer to
+    /// ``concluded(by:)``.
     public let use: ProofUse
 
     /// Uses the proof up. Of any number of calls for the same proof one succeeds.

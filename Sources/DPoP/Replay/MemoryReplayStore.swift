@@ -20,8 +20,10 @@ public final class MemoryReplayStore: ReplayStore {
 
     /// - Parameters:
     ///   - maximum: of all keys together; at least one.
-    ///   - maximumPerKey: of one key. As the store fills, a key's limit falls to a sixteenth of the remaining room, but never below one.
-    ///   - life: for a process that follows another one. A proof that may have been used before then needs a nonce of this life.
+    ///   - maximumPerKey: of one key. As the store fills, a key's limit falls to a sixteenth of the remaining room, but
+    ///     never below one.
+    ///   - life: for a process that follows another one. A proof that may have been used before then needs a nonce of
+    ///     this life.
     public init(
         maximum: Int = defaultMaximum, maximumPerKey: Int = defaultMaximumPerKey, life: ReplayLife? = nil
     ) {
@@ -37,7 +39,8 @@ public final class MemoryReplayStore: ReplayStore {
         return proofs.withLock { $0.spend(use, at: second, in: life) }
     }
 
-    /// Why a proof would be refused now, apart from a lack of room; nil: it wouldn't. Spends nothing, so another caller may spend it meanwhile.
+    /// Why a proof would be refused now, apart from a lack of room; nil: it wouldn't. Spends nothing, so another caller
+    /// may spend it meanwhile.
     package func refusal(of use: ProofUse, at time: Date, in life: ReplayLife?) -> ReplaySpending? {
         let second = time.wholeSeconds
         return proofs.withLock { $0.refusal(of: use, at: second, in: life) }

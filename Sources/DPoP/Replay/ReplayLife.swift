@@ -4,10 +4,12 @@
     public import Foundation
 #endif
 
-/// One uninterrupted memory of used proofs: that of a process and of those that take it over, or of a store that servers share.
+/// One uninterrupted memory of used proofs: that of a process and of those that take it over, or of a store that
+/// servers share.
 ///
-/// What was used in an earlier life is forgotten. A proof that could have been accepted when this life began may have been used before it:
-/// its time doesn't tell. A nonce of this life does (RFC 9449 section 8), since it wasn't known before: see ``ServerNonces/bound(to:)``.
+/// What was used in an earlier life is forgotten. A proof that could have been accepted when this life began may have
+/// been used before it: its time doesn't tell. A nonce of this life does (RFC 9449 section 8), since it wasn't known
+/// before: see ``ServerNonces/bound(to:)``.
 public struct ReplayLife: Hashable, Sendable {
     /// The possible numbers of bytes of ``id``.
     public static let idLengths = 16...64
@@ -18,7 +20,8 @@ public struct ReplayLife: Hashable, Sendable {
     /// By the clock that proofs are verified with; nil: there was no life before.
     public let began: Date?
 
-    /// - Parameter began: no earlier than the last use of a proof in an earlier life, which had the same clock; nil: there was none.
+    /// - Parameter began: no earlier than the last use of a proof in an earlier life, which had the same clock; nil:
+    ///   there was none.
     /// - Returns: nil if the length of `id` isn't one of ``idLengths``.
     public init?(id: [UInt8], began: Date?) {
         guard Self.idLengths.contains(id.count) else { return nil }
@@ -27,7 +30,8 @@ public struct ReplayLife: Hashable, Sendable {
 
     /// A new life, with 32 random bytes as its identifier.
     ///
-    /// - Parameter began: no earlier than the last use of a proof in an earlier life, which had the same clock; nil: there was none.
+    /// - Parameter began: no earlier than the last use of a proof in an earlier life, which had the same clock; nil:
+    ///   there was none.
     public init(began: Date?) {
         var generator = SystemRandomNumberGenerator()
         id = (0..<Self.randomWords).flatMap { _ in ShortHash.bytes(of: generator.next()) }

@@ -6,12 +6,14 @@ import Crypto
     public import Foundation
 #endif
 
-/// The use of a proof that passed all other checks. Only ``DPoPVerifier`` makes one. It contains only hashes, no client input.
+/// The use of a proof that passed all other checks. Only ``DPoPVerifier`` makes one. It contains only hashes, no client
+/// input.
 public struct ProofUse: Hashable, Sendable {
     /// Identifies the key: 16 bytes of its thumbprint.
     public var key: [UInt8] { keyHash.bytes }
-    /// Identifies the proof: 16 bytes of a SHA-256 over the key's thumbprint, the normalised `htu` and the `jti`. RFC 9449 section 11.1 requires a
-    /// `jti` to be unique for its URI; here each key has its own, so no client can spend another's.
+    /// Identifies the proof: 16 bytes of a SHA-256 over the key's thumbprint, the normalised `htu` and the `jti`. RFC
+    /// 9449 section 11.1 requires a `jti` to be unique for its URI; here each key has its own, so no client can spend
+    /// another's.
     public var identity: [UInt8] { identityHash.bytes }
     /// The first and the last whole second, since 1970, in which the proof could be accepted.
     public let begins, expires: Int64
@@ -67,7 +69,8 @@ public enum ReplaySpending: Hashable, Sendable {
     case full
     /// Unknown: the store may have dropped the proof already.
     case undecidable
-    /// Unknown: the proof may have been used before the store's ``ReplayLife`` began. Another proof with a nonce of that life can be decided.
+    /// Unknown: the proof may have been used before the store's ``ReplayLife`` began. Another proof with a nonce of
+    /// that life can be decided.
     case perhapsInEarlierLife
     /// Unknown: the store couldn't be asked.
     case unavailable
@@ -75,13 +78,14 @@ public enum ReplaySpending: Hashable, Sendable {
 
 /// Records which proofs were used, in memory: it answers at once.
 public protocol ReplayStore: Sendable {
-    /// Atomic: exactly one of several callers with the same ``ProofUse/identity`` gets ``ReplaySpending/spent``, whatever its
-    /// ``ProofUse/life`` is. A store that doesn't know, or has no room, must return another value. One that has begun anew doesn't know what
-    /// ``ReplayLife/excludesEarlierUse(of:)`` doesn't exclude.
+    /// Atomic: exactly one of several callers with the same ``ProofUse/identity`` gets ``ReplaySpending/spent``,
+    /// whatever its ``ProofUse/life`` is. A store that doesn't know, or has no room, must return another value. One
+    /// that has begun anew doesn't know what ``ReplayLife/excludesEarlierUse(of:)`` doesn't exclude.
     func spend(_ use: ProofUse, at time: Date) -> ReplaySpending
 }
 
-/// Records which proofs were used, in a database for instance, which several servers share. Its contract is that of ``ReplayStore``.
+/// Records which proofs were used, in a database for instance, which several servers share. Its contract is that of
+/// ``ReplayStore``.
 ///
 /// What it has spent it must know up to the end of the second ``ProofUse/expires``, by the clock of every server.
 public protocol AsyncReplayStore: Sendable {

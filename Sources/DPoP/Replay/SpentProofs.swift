@@ -1,4 +1,5 @@
-/// The proofs that were used and haven't expired. A value; ``MemoryReplayStore`` holds its lock. All times are whole seconds since 1970.
+/// The proofs that were used and haven't expired. A value; ``MemoryReplayStore`` holds its lock. All times are whole
+/// seconds since 1970.
 ///
 /// There is one list for each second in which proofs expire. Each call drops a few expired ones, so no call takes long.
 struct SpentProofs {
@@ -17,7 +18,8 @@ struct SpentProofs {
     private var entriesBySecond: [Int64: [Entry]] = [:]
     /// The lowest of these seconds.
     private var oldest: Int64?
-    /// Proofs that expire in this second or earlier may have been dropped. If the clock is set back, they must not count as new.
+    /// Proofs that expire in this second or earlier may have been dropped. If the clock is set back, they must not
+    /// count as new.
     private var forgottenThrough = Int64.min
 
     init(maximum: Int, maximumPerKey: Int) { (self.maximum, self.maximumPerKey) = (maximum, maximumPerKey) }
@@ -67,8 +69,8 @@ struct SpentProofs {
         return CarriedProofs(forgottenThrough: forgottenThrough, proofs: bytes)
     }
 
-    /// Takes over all proofs, also beyond the maximum: to forget one would be to accept it again. What an earlier process may have forgotten
-    /// is exactly what that one says.
+    /// Takes over all proofs, also beyond the maximum: to forget one would be to accept it again. What an earlier
+    /// process may have forgotten is exactly what that one says.
     mutating func restore(_ carried: CarriedProofs) throws(MalformedCarriedProofs) {
         guard carried.proofs.count.isMultiple(of: CarriedProofs.entryBytes) else { throw MalformedCarriedProofs() }
         forgottenThrough = carried.forgottenThrough
@@ -101,7 +103,8 @@ struct SpentProofs {
     }
 }
 
-/// Used proofs on their way to the process that replaces this one: 40 bytes each, the second in which it expires, its identity and its key.
+/// Used proofs on their way to the process that replaces this one: 40 bytes each, the second in which it expires, its
+/// identity and its key.
 package struct CarriedProofs: Codable, Sendable {
     static let entryBytes = 40
 

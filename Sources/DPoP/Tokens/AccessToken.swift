@@ -29,8 +29,8 @@ extension AccessTokenClaims {
     }
 }
 
-/// Verifies access tokens as RFC 9068 section 4 says. It reads no clock, keeps no state and does no I/O: any server that has the issuer's JWK
-/// set can do it offline.
+/// Verifies access tokens as RFC 9068 section 4 says. It reads no clock, keeps no state and does no I/O: any server
+/// that has the issuer's JWK set can do it offline.
 public struct AccessTokenVerifier: Sendable {
     /// `typ` of an access token (RFC 9068 section 2.1).
     public static let type = "at+jwt"
@@ -44,7 +44,8 @@ public struct AccessTokenVerifier: Sendable {
     ///   - issuer: what `iss` must be.
     ///   - audience: what `aud` must name.
     ///   - keys: the keys that may have signed; replace the verifier when they change.
-    ///   - clockTolerance: seconds by which this server's clock may differ from the issuer's. 0 where it is the same clock.
+    ///   - clockTolerance: seconds by which this server's clock may differ from the issuer's. 0 where it is the same
+    ///     clock.
     public init(issuer: String, audience: String, keys: JWKSet, clockTolerance: Double = 0) {
         (self.issuer, self.audience, self.keys, self.clockTolerance) = (issuer, audience, keys, clockTolerance)
     }

@@ -7,7 +7,8 @@ import WireText
     public import Foundation
 #endif
 
-/// The claims of an access token (RFC 9068 section 2.2). Times are whole seconds: fractions are dropped when the token is written.
+/// The claims of an access token (RFC 9068 section 2.2). Times are whole seconds: fractions are dropped when the token
+/// is written.
 public struct AccessTokenClaims: Hashable, Sendable {
     /// `iss`: the URL of the issuer.
     public var issuer: String
@@ -17,7 +18,8 @@ public struct AccessTokenClaims: Hashable, Sendable {
     public var subject: String
     /// `client_id`: the app.
     public var app: String
-    /// `amr` (RFC 9068 section 2.2.1): how the subject proved itself, for instance `app_attest`. Written as an array of one.
+    /// `amr` (RFC 9068 section 2.2.1): how the subject proved itself, for instance `app_attest`. Written as an array of
+    /// one.
     public var admissionMethod: String
     /// `jti`: unique for each token.
     public var tokenID: String

@@ -1,4 +1,5 @@
-/// Why an access token isn't accepted. Nothing in it is secret; all of it is for the log, and ``code`` and ``clientDescription`` are for the client.
+/// Why an access token isn't accepted. Nothing in it is secret; all of it is for the log, and ``code`` and
+/// ``clientDescription`` are for the client.
 public enum AccessTokenRefusal: Error, Hashable, Sendable {
     /// Not a JWS with `typ` `at+jwt` and `alg` `ES256`.
     case malformed(JOSEError)

@@ -4,7 +4,8 @@ import WireText
 public enum AuthorizationRefusal: Error, Hashable, Sendable {
     /// More than one field (RFC 6750 section 2: one method in each request).
     case severalFields
-    /// Neither `DPoP` nor `Bearer`: the client hasn't tried to authenticate in a way that is known here (RFC 6750 section 3.1).
+    /// Neither `DPoP` nor `Bearer`: the client hasn't tried to authenticate in a way that is known here (RFC 6750
+    /// section 3.1).
     case otherScheme
     /// What follows the scheme isn't one token of RFC 6750's characters, or is longer than ``JOSELimits/maximumBytes``.
     case malformedToken
@@ -42,8 +43,8 @@ public struct PresentedToken: Hashable, Sendable, CustomStringConvertible, Custo
     /// Secret.
     public let text: String
 
-    /// - Parameter authorization: the values of all `Authorization` fields, without white space around them. The scheme is
-    ///   case-insensitive (RFC 9110 section 11.1).
+    /// - Parameter authorization: the values of all `Authorization` fields, without white space around them. The scheme
+    ///   is case-insensitive (RFC 9110 section 11.1).
     /// - Returns: nil if there is no field: the client hasn't tried to authenticate.
     public static func read(authorization: [String]) throws(AuthorizationRefusal) -> PresentedToken? {
         guard let field = authorization.first else { return nil }

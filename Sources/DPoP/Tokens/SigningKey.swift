@@ -15,9 +15,10 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomDebugStringCo
     /// The public key, for verifiers.
     public let publicKey: PublicJWK
 
-    /// - Parameter rawRepresentation: the private scalar, ``byteCount`` bytes, big-endian: for a new key, bytes from a cryptographic random
-    ///   number generator.
-    /// - Returns: nil for another number of bytes, and for the few values (one in 2³²) that aren't scalars of the curve: draw again.
+    /// - Parameter rawRepresentation: the private scalar, ``byteCount`` bytes, big-endian: for a new key, bytes from a
+    ///   cryptographic random number generator.
+    /// - Returns: nil for another number of bytes, and for the few values (one in 2³²) that aren't scalars of the
+    ///   curve: draw again.
     public init?(rawRepresentation: [UInt8]) {
         guard rawRepresentation.count == Self.byteCount,
             let key = try? P256.Signing.PrivateKey(rawRepresentation: rawRepresentation)

@@ -8,7 +8,8 @@
 public struct SigningKeySchedule: Hashable, Sendable {
     /// How long a new key is published before it signs: at least as long as verifiers keep a JWK set.
     public let publicationLead: Double
-    /// The lifetime of an access token. After its last signature a key stays published this long, plus ``clockTolerance``.
+    /// The lifetime of an access token. After its last signature a key stays published this long, plus
+    /// ``clockTolerance``.
     public let tokenLifetime: Double
     /// The allowed difference between a verifier's clock and the issuer's.
     public let clockTolerance: Double
@@ -22,7 +23,8 @@ public struct SigningKeySchedule: Hashable, Sendable {
     /// Ninety days.
     public static let defaultSigningPeriod = 7_776_000.0
 
-    /// - Returns: nil if a time is negative or not a number, or the signing period isn't longer than the publication lead.
+    /// - Returns: nil if a time is negative or not a number, or the signing period isn't longer than the publication
+    ///   lead.
     public init?(
         tokenLifetime: Double, publicationLead: Double = defaultPublicationLead,
         clockTolerance: Double = defaultClockTolerance, signingPeriod: Double = defaultSigningPeriod
@@ -52,9 +54,9 @@ public struct ScheduledKey: Sendable {
 
 /// The keys of one issuer, and which of them signs, verifies and is published at a given time.
 ///
-/// A key goes through three stages. It is **published** first, until every verifier that caches the JWK set has it. It **signs**, until the
-/// next key does. It is **kept** for the lifetime of the tokens that it has signed. So a rotation invalidates no token. A value: keep it
-/// where its owner can replace it.
+/// A key goes through three stages. It is **published** first, until every verifier that caches the JWK set has it. It
+/// **signs**, until the next key does. It is **kept** for the lifetime of the tokens that it has signed. So a rotation
+/// invalidates no token. A value: keep it where its owner can replace it.
 public struct SigningKeySet: Sendable {
     /// Far more than a rotation needs; a set never grows beyond it.
     public static let maximumKeys = 8
@@ -74,7 +76,8 @@ public struct SigningKeySet: Sendable {
     /// The key to sign with; nil if none has reached its time: ``add(_:at:)`` one then.
     public func signer(at time: Date) -> SigningKey? { keys.last { $0.signsFrom <= time }?.key }
 
-    /// The keys that verify tokens, and that the JWK set publishes: those that have signed within a token's lifetime, sign, or will.
+    /// The keys that verify tokens, and that the JWK set publishes: those that have signed within a token's lifetime,
+    /// sign, or will.
     public func published(at time: Date) -> JWKSet {
         JWKSet(
             keys.indices.filter { keys[$0].publishedAt <= time && !isRetired($0, at: time) }.map {
@@ -91,7 +94,8 @@ public struct SigningKeySet: Sendable {
 
     /// Adds a key: it is published now and signs after the publication lead, or at once if no other key can sign.
     ///
-    /// - Returns: the key with its times, for the store; nil if the set is full, has it already, or has a newer key that doesn't sign yet.
+    /// - Returns: the key with its times, for the store; nil if the set is full, has it already, or has a newer key
+    ///   that doesn't sign yet.
     public mutating func add(_ key: SigningKey, at time: Date) -> ScheduledKey? {
         guard keys.count < Self.maximumKeys, !keys.contains(where: { $0.key.keyID == key.keyID }) else { return nil }
         let isFirst = signer(at: time) == nil
@@ -112,8 +116,9 @@ public struct SigningKeySet: Sendable {
         return retired
     }
 
-    /// Removes a key that must not be trusted any more: its tokens end with it. If it was the signing key, the key before it signs again,
-    /// which verifiers still have; otherwise the next key signs at once; if there is none, add one. Store ``keys`` afterwards.
+    /// Removes a key that must not be trusted any more: its tokens end with it. If it was the signing key, the key
+    /// before it signs again, which verifiers still have; otherwise the next key signs at once; if there is none, add
+    /// one. Store ``keys`` afterwards.
     ///
     /// - Returns: the removed keys: this one and the retired ones. Empty if there is no such key.
     public mutating func revoke(_ keyID: String, at time: Date) -> [SigningKey] {

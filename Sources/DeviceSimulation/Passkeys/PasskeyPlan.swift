@@ -94,8 +94,8 @@ package struct PasskeyAuthenticationPlan: Sendable {
 
 /// The plan of a registration. Unchanged, it yields a genuine one; each forgery changes one part of it.
 ///
-/// The order is: client data, authenticator data, certificates, signature, statement, object. A change in one step affects all later steps, so
-/// that a forgery has only the defect it is named for.
+/// The order is: client data, authenticator data, certificates, signature, statement, object. A change in one step
+/// affects all later steps, so that a forgery has only the defect it is named for.
 package struct PasskeyRegistrationPlan: Sendable {
     package let format: SimulatedPasskey.Format
     package var vendor: SimulatedVendor

@@ -16,7 +16,8 @@ package struct PasskeyRequest: Sendable {
         (self.isCrossOrigin, self.topOrigin) = (isCrossOrigin, topOrigin)
     }
 
-    /// The members of the client data with their JSON, in the order of browsers (section 5.8.1.1 of Web Authentication Level 3).
+    /// The members of the client data with their JSON, in the order of browsers (section 5.8.1.1 of Web Authentication
+    /// Level 3).
     func clientData(_ type: String) -> [(name: String, json: String)] {
         var members = [
             ("type", Self.quoted(type)), ("challenge", Self.quoted(Self.base64URL(challenge))),
@@ -42,8 +43,8 @@ package struct PasskeyRequest: Sendable {
     }
 }
 
-/// A passkey in a simulated authenticator, together with the browser in front of it: it returns what `navigator.credentials` returns. It
-/// shares no code with WebAuthn.
+/// A passkey in a simulated authenticator, together with the browser in front of it: it returns what
+/// `navigator.credentials` returns. It shares no code with WebAuthn.
 package struct SimulatedPasskey: Sendable {
     package enum Format: Hashable, Sendable {
         case none, packedSelf, packed, apple, androidKey, fidoU2F

@@ -3,7 +3,8 @@ package import FoundationEssentials
 package import SwiftASN1
 package import X509
 
-/// A vendor of authenticators: a root and an intermediate on P-256, which issue attestation certificates of every format.
+/// A vendor of authenticators: a root and an intermediate on P-256, which issue attestation certificates of every
+/// format.
 package struct SimulatedVendor: Sendable {
     let rootKey = P256.Signing.PrivateKey()
     let intermediateKey = P256.Signing.PrivateKey()

@@ -1,8 +1,8 @@
 import Crypto
 package import FoundationEssentials
 
-/// The device key of the token dialect: a key in the Secure Enclave that signs DPoP proofs. It isn't the App Attest key, which signs only
-/// assertions.
+/// The device key of the token dialect: a key in the Secure Enclave that signs DPoP proofs. It isn't the App Attest
+/// key, which signs only assertions.
 ///
 /// It is written without the target `DPoP`, so that a mistake there doesn't appear on both sides.
 package struct SimulatedProofKey: Sendable {

@@ -1,6 +1,7 @@
 import Reactors
 
-/// Answers the operator's tools on the control socket, on one reactor. The permissions of the socket's file decide who may connect.
+/// Answers the operator's tools on the control socket, on one reactor. The permissions of the socket's file decide who
+/// may connect.
 final class ControlServer {
     /// The maximum number of simultaneous connections; further ones are closed.
     static let maximumConnections = 16

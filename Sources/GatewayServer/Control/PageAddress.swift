@@ -2,8 +2,8 @@ import Admission
 import Glibc
 import Settings
 
-/// The gateway's address for browsers, as far as the gateway knows it. A proxy may have a different address; then the operator sets
-/// PUBLIC_ORIGIN.
+/// The gateway's address for browsers, as far as the gateway knows it. A proxy may have a different address; then the
+/// operator sets PUBLIC_ORIGIN.
 enum PageAddress {
     /// - Parameter port: the listening port.
     /// - Returns: an origin, such as `https://mud.example.com:6200`.

@@ -9,11 +9,12 @@ import Relay
 import Settings
 import Synchronization
 
-/// In a gateway that is replaced: starts the new program, and hands it the listening sockets and all sessions that can go. Blocking; on a
-/// thread of its own.
+/// In a gateway that is replaced: starts the new program, and hands it the listening sockets and all sessions that can
+/// go. Blocking; on a thread of its own.
 ///
-/// Whatever goes wrong before the new process has said that it serves is taken back. Until the new process is ready nothing changes here at
-/// all. From then on new connections wait, and clients of sessions that can go are sent away; taken back, they find their sessions here.
+/// Whatever goes wrong before the new process has said that it serves is taken back. Until the new process is ready
+/// nothing changes here at all. From then on new connections wait, and clients of sessions that can go are sent away;
+/// taken back, they find their sessions here.
 struct Copyover {
     private let gateway: Gateway
     private let settings: LiveValues<CopyoverSection>
@@ -114,7 +115,8 @@ struct Copyover {
         do {
             settle { server.connectionsInHTTP == 0 && server.registrationCount == 0 }
             server.setHandingOver(true)
-            // A registration or token that is still being made may use up a challenge or a proof after they are written down.
+            // A registration or token that is still being made may use up a challenge or a proof after they are written
+            // down.
             settle { server.registrationCount == 0 }
             guard server.registrationCount == 0 else { throw HandoverFailure("registrations wait for the disk") }
             sendSessionsAway()
@@ -168,7 +170,8 @@ struct Copyover {
     private func sendSessionsAway() {
         settle { server.sendSessionsAway().isSettled }
         server.dropSentAway()
-        // A connection that is dropped ends in a later turn of its reactor. A session that still had its client would stay behind.
+        // A connection that is dropped ends in a later turn of its reactor. A session that still had its client would
+        // stay behind.
         settle { server.sessionsSentAway == 0 }
     }
 
@@ -179,8 +182,8 @@ struct Copyover {
         settle { sessions?.isSettled != false && holdings?.isBusy != true }
     }
 
-    /// A target's compressed stream may be inside a block: it is read on for a while. Clients of such sessions were sent away already, and the
-    /// new process wouldn't know them.
+    /// A target's compressed stream may be inside a block: it is read on for a while. Clients of such sessions were
+    /// sent away already, and the new process wouldn't know them.
     ///
     /// - Throws: if one of them stays inside a block.
     private func freeze() throws -> [FrozenSession] {
@@ -240,7 +243,8 @@ struct Copyover {
         return .settled
     }
 
-    /// Only when the new process has ended: if this one were killed right after it had read from a target, that one would go on with the state of before.
+    /// Only when the new process has ended: if this one were killed right after it had read from a target, that one
+    /// would go on with the state of before.
     private func takeBack(_ frozen: [FrozenSession]) {
         server.thaw(frozen)
         gateway.state.holdings?.hold(false)
@@ -285,7 +289,8 @@ extension Gateway {
                 requestID: "-", address: "-"))
     }
 
-    /// Performs upgrades until the task is cancelled or one has succeeded; then this process ends when its last session has.
+    /// Performs upgrades until the task is cancelled or one has succeeded; then this process ends when its last session
+    /// has.
     func upgradeWhenAsked() async {
         for await (program, reply) in upgrades.requests {
             let outcome = Copyover(self).perform(program)
@@ -296,7 +301,8 @@ extension Gateway {
         }
     }
 
-    /// Reloads when the new process does, as long as there are sessions here: block lists and revocation lists concern these too.
+    /// Reloads when the new process does, as long as there are sessions here: block lists and revocation lists concern
+    /// these too.
     private func obeySuccessor() {
         guard let channel = successor.withLock({ $0 }) else { return }
         let reloads = reloads

@@ -18,11 +18,13 @@ import StateCoding
 ///  │  (stops listening)
 ///  │◀────────────────────────── reload… ───────│  as long as sessions stay in the old gateway
 /// ```
-/// Until `serving` has come, the old gateway can take everything back; the new one has read nothing from any socket then. Until `settled` has
-/// come, the old one can still serve others if the new one dies. It takes sessions back only when the new process has ended; so behind `complete` the new one may go on with them
-/// as soon as it knows that the old process has ended.
+/// Until `serving` has come, the old gateway can take everything back; the new one has read nothing from any socket
+/// then. Until `settled` has come, the old one can still serve others if the new one dies. It takes sessions back only
+/// when the new process has ended; so behind `complete` the new one may go on with them as soon as it knows that the
+/// old process has ended.
 enum HandoverRecord: Codable, Sendable {
-    /// The number of the form of all records but this one, `ready` and `refused`. Change it with every change to a type that crosses.
+    /// The number of the form of all records but this one, `ready` and `refused`. Change it with every change to a type
+    /// that crosses.
     static let format = 4
 
     // From the old process.
@@ -59,7 +61,8 @@ struct CarriedGateway: Codable, Sendable {
     var tokens: CarriedTokenState?
 }
 
-/// What the fleet's store has under the id of the gateway, beside what belongs to sessions that go. The new process makes it true.
+/// What the fleet's store has under the id of the gateway, beside what belongs to sessions that go. The new process
+/// makes it true.
 struct CarriedRows: Codable, Sendable {
     static let maximum = 1_000
 

@@ -28,7 +28,8 @@ package struct InheritedSockets: Sendable {
         if isControlUnused, let control { closeSocket(control.descriptor) }
     }
 
-    /// Those that listen where the settings say. Others are closed: gateways learn the address from the settings, and one that is to change may change.
+    /// Those that listen where the settings say. Others are closed: gateways learn the address from the settings, and
+    /// one that is to change may change.
     ///
     /// - Parameter port: 0: any.
     func fleet(at host: String, _ port: UInt16) -> [InheritedListener] {
@@ -41,7 +42,8 @@ package struct InheritedSockets: Sendable {
         return own
     }
 
-    /// The settings of a listener that other machines reach demand a token or a certificate; those of other listeners may demand nothing.
+    /// The settings of a listener that other machines reach demand a token or a certificate; those of other listeners
+    /// may demand nothing.
     func checkInternalListener(replacing address: InternalAddress) throws(GatewayError) {
         guard let listener = internalListener, !listener.isLocal, !address.isPublic else { return }
         throw .internalListener(
@@ -89,8 +91,9 @@ extension InheritedSockets {
     package static let firstDescriptor: Int32 = 3
     private static let maximumCount: Int32 = 64
 
-    /// The sockets that a service manager has passed: by LISTEN_FDNAMES `edge`, `fleet` and `admin`; without names the first is the edge's and the
-    /// second the internal listener's. The variables are removed: no program that the gateway starts is meant.
+    /// The sockets that a service manager has passed: by LISTEN_FDNAMES `edge`, `fleet` and `admin`; without names the
+    /// first is the edge's and the second the internal listener's. The variables are removed: no program that the
+    /// gateway starts is meant.
     ///
     /// - Parameters:
     ///   - processID: of this process.

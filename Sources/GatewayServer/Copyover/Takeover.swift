@@ -9,7 +9,8 @@ import Synchronization
 
 /// In a gateway that replaces another one: takes over its sockets, secrets and sessions.
 ///
-/// If the other one is killed meanwhile this one serves all the same: see `succeed`. Whether it was killed the kernel says, not the channel: two processes never have one session.
+/// If the other one is killed meanwhile this one serves all the same: see `succeed`. Whether it was killed the kernel
+/// says, not the channel: two processes never have one session.
 package final class Takeover: Sendable {
     private let channel: HandoverChannel
     private let other: OtherProcess
@@ -153,8 +154,9 @@ package final class Takeover: Sendable {
         return true
     }
 
-    /// The other gateway was killed. Nobody else accepts on these sockets or reads from these targets any more: this process is free to. It goes on with the sessions if all of
-    /// them are here. Otherwise those that are lost have no other end than those that came, and the fleet hears of it as of any dead gateway.
+    /// The other gateway was killed. Nobody else accepts on these sockets or reads from these targets any more: this
+    /// process is free to. It goes on with the sessions if all of them are here. Otherwise those that are lost have no
+    /// other end than those that came, and the fleet hears of it as of any dead gateway.
     private func succeed(_ received: inout Received, _ gateway: Gateway) {
         gateway.manager.tell(.mainProcess(getpid()))
         guard !received.isComplete else {
@@ -172,7 +174,8 @@ package final class Takeover: Sendable {
     }
 
     private static let firstMilliseconds = 600_000
-    /// Behind the end of its channel: the kernel closes a process' files shortly before it says that the process has ended.
+    /// Behind the end of its channel: the kernel closes a process' files shortly before it says that the process has
+    /// ended.
     private static let endMilliseconds: Int32 = 5_000
 }
 

@@ -1,4 +1,5 @@
-/// Requests for a new process to take over. They run one after the other on a thread of their own; only the first that succeeds matters.
+/// Requests for a new process to take over. They run one after the other on a thread of their own; only the first that
+/// succeeds matters.
 final class UpgradeQueue: Sendable {
     typealias Reply = @Sendable (UpgradeOutcome) -> Void
 

@@ -7,7 +7,8 @@ import Synchronization
 
 /// The fleet's block list as this gateway has it.
 ///
-/// Entries are checked before they are stored. One that this gateway can't read, because a newer program has stored it, is left out and reported: the others have effect.
+/// Entries are checked before they are stored. One that this gateway can't read, because a newer program has stored it,
+/// is left out and reported: the others have effect.
 final class FleetBlocks: Sendable {
     let list = SharedBlockList()
     private let registry: any SharedBlockEntries

@@ -1,7 +1,8 @@
 import Admission
 import KeyStore
 
-/// The feed of a fleet's changes, as this gateway hears it: its revocations go to the sessions, and the rest to what the gateway remembers of the store.
+/// The feed of a fleet's changes, as this gateway hears it: its revocations go to the sessions, and the rest to what
+/// the gateway remembers of the store.
 ///
 /// What couldn't be loaded stays in `unheard`, and the next call goes on with it.
 actor FleetFeed: RevocationSource {

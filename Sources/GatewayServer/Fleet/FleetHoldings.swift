@@ -6,10 +6,13 @@ import Relay
 import Synchronization
 import WireText
 
-/// `MAX_SESSIONS_PER_DEVICE` in the whole fleet. Each gateway notes in the store how many sessions each client has at it, and looks up those of a client that begins one.
+/// `MAX_SESSIONS_PER_DEVICE` in the whole fleet. Each gateway notes in the store how many sessions each client has at
+/// it, and looks up those of a client that begins one.
 ///
-/// A session is open before the answer is there. If it is one too many, one of the client's sessions that wait for it is ended, here or by another gateway, as a single
-/// gateway does (`SessionEviction`); if there is none, the new one is closed. Sessions of identities that several clients may share are ended only by the gateway at which the new one begins. While the store doesn't answer each gateway keeps the limit by itself.
+/// A session is open before the answer is there. If it is one too many, one of the client's sessions that wait for it
+/// is ended, here or by another gateway, as a single gateway does (`SessionEviction`); if there is none, the new one is
+/// closed. Sessions of identities that several clients may share are ended only by the gateway at which the new one
+/// begins. While the store doesn't answer each gateway keeps the limit by itself.
 ///
 /// Changes are gathered and written by one task, so that a write costs the same however many there are.
 final class FleetHoldings: FleetSessionCounts {
@@ -18,10 +21,12 @@ final class FleetHoldings: FleetSessionCounts {
     static let interval: Duration = .milliseconds(500)
     /// Clients of one write.
     static let maximumBatch = 500
-    /// Clients whose changes wait, and clients that the store knows of. Of those above, each gateway counts its own sessions only.
+    /// Clients whose changes wait, and clients that the store knows of. Of those above, each gateway counts its own
+    /// sessions only.
     static let maximumClients = 200_000
 
-    /// New sessions of one client that wait to be checked, of which each keeps its session in memory. Above it the first ones aren't checked.
+    /// New sessions of one client that wait to be checked, of which each keeps its session in memory. Above it the
+    /// first ones aren't checked.
     static let maximumExcess = 64
     /// Questions about single clients at the same time; above it they are answered with no.
     static let maximumQuestions = 256
@@ -248,8 +253,8 @@ final class FleetHoldings: FleetSessionCounts {
 // MARK: A copyover
 
 extension FleetHoldings {
-    /// In the process that is replaced: until it is taken back or ``beginAnew()`` nothing is written, and no session is ended for another gateway. A turn that is under way ends
-    /// first: see ``isBusy``.
+    /// In the process that is replaced: until it is taken back or ``beginAnew()`` nothing is written, and no session is
+    /// ended for another gateway. A turn that is under way ends first: see ``isBusy``.
     func hold(_ isHeld: Bool) {
         state.withLock { $0.isHeld = isHeld }
         alarm.ring()

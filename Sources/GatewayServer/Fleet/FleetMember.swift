@@ -49,7 +49,8 @@ final class FleetMember: Sendable {
     /// - Parameters:
     ///   - name: for the operator.
     ///   - sessions: is told of what matters for sessions that the gateways have in common.
-    ///   - mayBeForgotten: called after the first beat, and whenever the others may have taken this gateway for dead or the store may have lost what it was told.
+    ///   - mayBeForgotten: called after the first beat, and whenever the others may have taken this gateway for dead or
+    ///     the store may have lost what it was told.
     ///   - report: how this gateway is; its address and whether it leaves are added.
     init(
         _ store: FleetStore, name: String, sessions: (any MemberSessions)? = nil,

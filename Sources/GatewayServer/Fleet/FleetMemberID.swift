@@ -4,8 +4,9 @@ import WireText
 
 /// The id of this gateway among those of its fleet, by which the store's rows name it. Safe from any thread.
 ///
-/// It goes to the process that takes over, as the sessions do: so every row says the truth before and after, without a write. What stays behind has another id from
-/// then on, and says nothing under the former one: neither that it is well nor that it leaves.
+/// It goes to the process that takes over, as the sessions do: so every row says the truth before and after, without a
+/// write. What stays behind has another id from then on, and says nothing under the former one: neither that it is well
+/// nor that it leaves.
 final class FleetMemberID: Sendable {
     private static let byteCount = 16
 

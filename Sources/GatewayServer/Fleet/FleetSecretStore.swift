@@ -2,7 +2,8 @@ import Admission
 import KeyStore
 import WireText
 
-/// The generations of a fleet's secrets in its store. Whichever gateway makes a generation first, all get the same one. The calls block.
+/// The generations of a fleet's secrets in its store. Whichever gateway makes a generation first, all get the same one.
+/// The calls block.
 struct FleetSecretStore {
     private let registry: any SharedSecretStore
 

@@ -8,8 +8,8 @@ import Settings
 import Synchronization
 import WireText
 
-/// The store of a fleet as a serving gateway uses it: what this gateway shares with the others, and what it knows of it without asking. It names
-/// no database: `FleetStore+PostgreSQL` opens one.
+/// The store of a fleet as a serving gateway uses it: what this gateway shares with the others, and what it knows of it
+/// without asking. It names no database: `FleetStore+PostgreSQL` opens one.
 final class FleetStore: Sendable {
     /// Signatures that wait for a thread at most.
     private static let maximumComputations = 256

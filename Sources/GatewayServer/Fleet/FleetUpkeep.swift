@@ -6,7 +6,8 @@ import KeyStore
 struct FleetUpkeep {
     /// Challenges, proofs and tickets whose use the database remembers at most; about 150 bytes each.
     static let maximumMarks = 5_000_000
-    /// Between two runs in the fleet, at least. A little less than between two calls of one gateway, so that one alone doesn't miss every second run.
+    /// Between two runs in the fleet, at least. A little less than between two calls of one gateway, so that one alone
+    /// doesn't miss every second run.
     private static let pauseMilliseconds = 4_000
 
     private let registry: any FleetStorage

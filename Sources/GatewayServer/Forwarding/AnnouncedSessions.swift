@@ -5,7 +5,8 @@ import KeyStore
 struct AnnouncedSessions {
     private var pending = PendingSessions()
     private var waiting: [SessionMark: @Sendable () -> Void] = [:]
-    /// When the batch under way was taken, and the one before it if nothing was between them: what waits is younger than that.
+    /// When the batch under way was taken, and the one before it if nothing was between them: what waits is younger
+    /// than that.
     private var taken: (before: MonotonicTime, last: MonotonicTime)?
     private var mayWrite = false
     private var isWriting = false

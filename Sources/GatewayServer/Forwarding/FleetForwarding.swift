@@ -2,7 +2,8 @@ import Reactors
 import Relay
 import Settings
 
-/// What connects this gateway to the others of its fleet, made from the settings and the files that they name. A reload makes a new one.
+/// What connects this gateway to the others of its fleet, made from the settings and the files that they name. A reload
+/// makes a new one.
 struct FleetForwarding {
     private let listener: GatewayConfiguration.FleetListener
     private let tls: TLSSettings

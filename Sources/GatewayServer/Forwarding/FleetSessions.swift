@@ -14,10 +14,12 @@ package protocol FleetMembers: Sendable {
     func hurry()
 }
 
-/// The directory of the fleet's sessions, as one gateway uses it: it announces its own sessions and finds others'. Safe from any thread.
+/// The directory of the fleet's sessions, as one gateway uses it: it announces its own sessions and finds others'. Safe
+/// from any thread.
 ///
-/// Announcements are written in batches, one write at a time; what comes meanwhile is in the next one. So a write costs the same however many sessions begin, and a
-/// session can be found as soon as the store has answered twice. Nothing is written before the store knows this gateway.
+/// Announcements are written in batches, one write at a time; what comes meanwhile is in the next one. So a write costs
+/// the same however many sessions begin, and a session can be found as soon as the store has answered twice. Nothing is
+/// written before the store knows this gateway.
 package final class FleetSessions: SessionAnnouncer, SessionWhereabouts {
     /// Before a failed write is repeated.
     package static let retrySeconds = 1
@@ -66,7 +68,8 @@ package final class FleetSessions: SessionAnnouncer, SessionWhereabouts {
 
     package func stop() { state.withLock { $0.stop() } }
 
-    /// Announces every session to an incarnation of the store: see ``isComplete(in:)``. Before the first call nothing is written.
+    /// Announces every session to an incarnation of the store: see ``isComplete(in:)``. Before the first call nothing
+    /// is written.
     ///
     /// - Parameter all: calls ``began(_:whenFound:)`` for each.
     package func announce(in incarnation: StoreIncarnation?, all: () -> Void) {
@@ -76,7 +79,8 @@ package final class FleetSessions: SessionAnnouncer, SessionWhereabouts {
         writeNext()
     }
 
-    /// Whether each session of this gateway has its row in this incarnation of the store, or has waited for it for a moment only.
+    /// Whether each session of this gateway has its row in this incarnation of the store, or has waited for it for a
+    /// moment only.
     package func isComplete(in incarnation: StoreIncarnation) -> Bool {
         state.withLock { $0.isComplete(in: incarnation, at: .now) }
     }

@@ -27,8 +27,8 @@ struct LinkedSessions: MemberSessions {
         self.directory = directory
     }
 
-    /// Clients are told at once. The rows stay until the store has forgotten the gateway, by `FleetStore.forgetExpired`: who asks for one of these sessions then learns
-    /// whose it was.
+    /// Clients are told at once. The rows stay until the store has forgotten the gateway, by
+    /// `FleetStore.forgetExpired`: who asks for one of these sessions then learns whose it was.
     func gone(_ id: String) {
         // Where this process was, its successor is, and says itself how it is.
         if !store.member.isFormer(id) { server.gatewayDied(id) }

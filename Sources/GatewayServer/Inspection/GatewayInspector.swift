@@ -6,7 +6,8 @@ import PrometheusText
 import Reactors
 import Relay
 
-/// Reads the state of the gateway for metrics and probes. Any thread; nothing here waits, except for `observations`, which reads `/proc`.
+/// Reads the state of the gateway for metrics and probes. Any thread; nothing here waits, except for `observations`,
+/// which reads `/proc`.
 struct GatewayInspector: Sendable {
     let state: GatewayState
     let pulse: ReactorPulse

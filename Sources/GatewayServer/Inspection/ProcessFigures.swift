@@ -3,8 +3,8 @@ import Glibc
 import Observability
 import PrometheusText
 
-/// What the kernel says about this process, by the names that Prometheus' client libraries use. It reads `/proc`, so it isn't for a
-/// reactor.
+/// What the kernel says about this process, by the names that Prometheus' client libraries use. It reads `/proc`, so it
+/// isn't for a reactor.
 struct ProcessFigures {
     /// Unix seconds; nil if it can't be read.
     private let start: Double?

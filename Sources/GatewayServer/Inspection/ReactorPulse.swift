@@ -1,7 +1,8 @@
 import Reactors
 import Synchronization
 
-/// How promptly each reactor works: once a second a job is given to each of them, and its delay is noted. Any thread may read.
+/// How promptly each reactor works: once a second a job is given to each of them, and its delay is noted. Any thread
+/// may read.
 final class ReactorPulse: Sendable {
     static let interval: Duration = .seconds(1)
     /// A reactor that is slower than this isn't ready; ten times as slow, and it isn't alive.

@@ -4,7 +4,8 @@ import Observability
 import Reactors
 import Synchronization
 
-/// Whether the key store can be written: tried regularly on the store's own thread, by a commit that changes nothing. Any thread may read.
+/// Whether the key store can be written: tried regularly on the store's own thread, by a commit that changes nothing.
+/// Any thread may read.
 final class StoreProbe: Sendable {
     static let interval: Duration = .seconds(5)
     /// A trial that hasn't ended by then counts as failed: the disk stalls.

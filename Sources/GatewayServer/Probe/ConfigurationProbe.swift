@@ -3,7 +3,8 @@ import Relay
 import RelayCore
 package import Settings
 
-/// Tries what the settings name outside of the gateway, as `check-config --probe` does: targets, names, and the address for clients. Blocking.
+/// Tries what the settings name outside of the gateway, as `check-config --probe` does: targets, names, and the address
+/// for clients. Blocking.
 package struct ConfigurationProbe {
     private let configuration: GatewayConfiguration
     private let names = GatewaySettings.all

@@ -6,7 +6,8 @@ import SwiftASN1
 import WireText
 import X509
 
-/// Compares the address that clients use with the certificate and the port, and looks which certificate clients get there.
+/// Compares the address that clients use with the certificate and the port, and looks which certificate clients get
+/// there.
 struct PublicAddressProbe {
     private let configuration: GatewayConfiguration
     private let dialer: ProbeDialer
@@ -28,7 +29,8 @@ struct PublicAddressProbe {
     private var originSetting: String { settings.tickets.publicOrigin.name }
     private var certificateSetting: String { settings.inboundTLS.certificatePath.name }
 
-    /// Proxies that forward requests have a certificate of their own; those that pass connections on (PROXY protocol) don't.
+    /// Proxies that forward requests have a certificate of their own; those that pass connections on (PROXY protocol)
+    /// don't.
     private var isBehindProxies: Bool {
         !configuration.proxies.trusted.isEmpty && !configuration.proxies.sendHeader
     }

@@ -11,7 +11,8 @@ import Settings
 import Synchronization
 
 extension Gateway {
-    /// Performs requested reloads one after the other, until it is cancelled. It reads files, so the caller provides a thread.
+    /// Performs requested reloads one after the other, until it is cancelled. It reads files, so the caller provides a
+    /// thread.
     func reloadWhenAsked() async {
         for await reply in reloads.requests {
             reportReload()
@@ -33,10 +34,11 @@ extension Gateway {
 
     private static let predecessorMilliseconds = 1_000
 
-    /// Reads the settings and their files again and applies them: all of them or, if any is wrong, none. Not on a reactor.
+    /// Reads the settings and their files again and applies them: all of them or, if any is wrong, none. Not on a
+    /// reactor.
     ///
-    /// Counts, issued credentials and other state are kept, and sessions continue unless the new settings exclude them. Existing sessions
-    /// keep the limits that they began with.
+    /// Counts, issued credentials and other state are kept, and sessions continue unless the new settings exclude them.
+    /// Existing sessions keep the limits that they began with.
     func reload() async -> ReloadOutcome {
         let outcome = await reloadOnce()
         state.metrics.reloaded(ReloadResult(outcome))
@@ -86,8 +88,8 @@ extension Gateway {
             metadata: [LogKeys.detail: "\(old) → \(new)"])
     }
 
-    /// Closes the sessions of clients that would no longer be admitted. This runs after the reactors have the new settings, so that none is
-    /// missed.
+    /// Closes the sessions of clients that would no longer be admitted. This runs after the reactors have the new
+    /// settings, so that none is missed.
     private func shutOut(_ blockList: BlockList) async {
         await server.close(blockList, logger)
     }
@@ -107,8 +109,9 @@ extension Gateway {
     private static let rotation = BlockingThreads("rotation")
     private static let rotationLimit: Duration = .seconds(2)
 
-    /// For log rotation: the audit log continues in a new file of the same name, even if the settings were refused. Standard output stays
-    /// open. On a thread of its own: while the file's disk stalls, a reload waits no longer than `rotationLimit`.
+    /// For log rotation: the audit log continues in a new file of the same name, even if the settings were refused.
+    /// Standard output stays open. On a thread of its own: while the file's disk stalls, a reload waits no longer than
+    /// `rotationLimit`.
     private func reopenAuditLog() async {
         let (end, ending) = AsyncStream.makeStream(of: Never.self)
         Task(executorPreference: Self.rotation) {
@@ -173,7 +176,8 @@ extension RelayServer {
 }
 
 extension RevocationWatcher {
-    /// Closes the sessions of everything revoked, even while the gateway drains. Before that, revoked signing keys stop verifying tokens.
+    /// Closes the sessions of everything revoked, even while the gateway drains. Before that, revoked signing keys stop
+    /// verifying tokens.
     convenience init(
         _ store: GatewayStore, _ tokenKeys: TokenKeys?, of server: RelayServer, logger: Logger
     ) throws(GatewayError) {
@@ -204,8 +208,8 @@ extension Logger {
     }
 }
 
-/// The parts of a configuration that are switched on or off at the start only: TLS toward clients, TLS of the internal listener, and App Attest.
-/// If a reload would switch one of them, its last usable settings stay in effect.
+/// The parts of a configuration that are switched on or off at the start only: TLS toward clients, TLS of the internal
+/// listener, and App Attest. If a reload would switch one of them, its last usable settings stay in effect.
 struct StartupPinned: Sendable {
     let tls: GatewayConfiguration.TLS?
     let clientCertificates: GatewayConfiguration.ClientCertificates?

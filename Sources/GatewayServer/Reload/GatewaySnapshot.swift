@@ -4,7 +4,8 @@ import Reactors
 import Relay
 import Settings
 
-/// What the settings say now, and what was made of them: all of one reload, or of the start. Immutable: a reload makes another one.
+/// What the settings say now, and what was made of them: all of one reload, or of the start. Immutable: a reload makes
+/// another one.
 final class GatewaySnapshot: Sendable {
     /// For the differences that the next reload reports.
     let settings: SettingsInEffect
@@ -22,8 +23,8 @@ final class GatewaySnapshot: Sendable {
     }
 }
 
-/// The one pointer to the snapshot that is in effect. What isn't on a reactor reads it where it uses a value; each reactor has its own
-/// pointer, which it changes between two requests (`RelayServer.replace`).
+/// The one pointer to the snapshot that is in effect. What isn't on a reactor reads it where it uses a value; each
+/// reactor has its own pointer, which it changes between two requests (`RelayServer.replace`).
 typealias CurrentSnapshot = Current<GatewaySnapshot>
 
 /// What TLS shows and trusts, as far as it expires; and whether a missing audit log keeps clients out.

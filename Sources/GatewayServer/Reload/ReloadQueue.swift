@@ -1,6 +1,7 @@
 import Settings
 
-/// A queue of requested reloads. They run one after the other on their own thread, because they read files and write to the logs.
+/// A queue of requested reloads. They run one after the other on their own thread, because they read files and write to
+/// the logs.
 final class ReloadQueue: Sendable {
     typealias Reply = @Sendable (ReloadOutcome) -> Void
 

@@ -3,7 +3,8 @@ import Logging
 import Observability
 import Synchronization
 
-/// Polls the store for revocations by any process, to close their sessions, and for changed signing keys. The store uses its own thread.
+/// Polls the store for revocations by any process, to close their sessions, and for changed signing keys. The store
+/// uses its own thread.
 final class RevocationWatcher: Sendable {
     static let interval: Duration = .milliseconds(500)
 
@@ -23,8 +24,8 @@ final class RevocationWatcher: Sendable {
     }
 
     /// - Parameters:
-    ///   - changed: receives all revocations after every change of the store: a key may have been restored and revoked again since the last
-    ///     look.
+    ///   - changed: receives all revocations after every change of the store: a key may have been restored and revoked
+    ///     again since the last look.
     ///   - alarm: has it look at once.
     init(
         _ revocations: any RevocationSource, alarm: Alarm = Alarm(), logger: Logger,
@@ -44,7 +45,8 @@ final class RevocationWatcher: Sendable {
         }
     }
 
-    /// The first look is made before the gateway says that it serves: what it has asked a fleet's store before is forgotten with it.
+    /// The first look is made before the gateway says that it serves: what it has asked a fleet's store before is
+    /// forgotten with it.
     func lookOnce() async {
         guard let revocations = await look() else { return }
         await changed(revocations)

@@ -1,6 +1,7 @@
 import Glibc
 
-/// A Unix datagram socket that another process reads, by its address in NOTIFY_SOCKET: a path, or an abstract name after `@`.
+/// A Unix datagram socket that another process reads, by its address in NOTIFY_SOCKET: a path, or an abstract name
+/// after `@`.
 struct NotificationSocket: Equatable, Sendable {
     /// `sun_path`: an abstract name begins with a NUL and has none at its end.
     private let name: [UInt8]

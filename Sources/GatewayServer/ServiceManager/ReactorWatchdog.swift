@@ -2,8 +2,8 @@ import Reactors
 
 /// Tells the service manager that the process is alive, as long as every reactor takes its jobs.
 ///
-/// A reactor that hangs ends the notifications, and the manager then ends the process. A disk that stalls doesn't: reactors never wait for one, and
-/// this runs on a thread of its own.
+/// A reactor that hangs ends the notifications, and the manager then ends the process. A disk that stalls doesn't:
+/// reactors never wait for one, and this runs on a thread of its own.
 struct ReactorWatchdog {
     let reactors: [Reactor]
     let interval: Duration

@@ -8,7 +8,8 @@ import Synchronization
 /// A manager that can't be reached doesn't disturb the gateway: the first failure is logged.
 final class ServiceManager: Sendable {
     private let socket: NotificationSocket?
-    /// How often the manager wants to hear `.watchdog`: half the time after which it ends the process. Nil: it doesn't watch.
+    /// How often the manager wants to hear `.watchdog`: half the time after which it ends the process. Nil: it doesn't
+    /// watch.
     let watchdogInterval: Duration?
     private let logger: Logger
     private let hasFailed = Atomic(false)
@@ -33,8 +34,8 @@ final class ServiceManager: Sendable {
         }
     }
 
-    /// The last thing that the manager hears of this process: another one is the service from now on. If it couldn't be told, it goes on
-    /// listening to this one, which goes on telling.
+    /// The last thing that the manager hears of this process: another one is the service from now on. If it couldn't be
+    /// told, it goes on listening to this one, which goes on telling.
     func tellReplaced(by processID: Int32) {
         isReplaced.withLock { $0 = send([.mainProcess(processID)]) || $0 }
     }
@@ -61,7 +62,8 @@ final class ServiceManager: Sendable {
         return .microseconds(microseconds / 2)
     }
 
-    /// The environment for a process that takes over as `.mainProcess`: the manager watches it then, under its own process id.
+    /// The environment for a process that takes over as `.mainProcess`: the manager watches it then, under its own
+    /// process id.
     static func environment(ofSuccessor environment: [String: String]) -> [String: String] {
         environment.filter { $0.key != "WATCHDOG_PID" }
     }

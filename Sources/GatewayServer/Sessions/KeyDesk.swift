@@ -27,7 +27,8 @@ struct KeyDesk: DeviceDesk {
         return DevicePage(devices: page.map(DeviceEntry.init), next: found.count > limit ? page.last?.id.base64 : nil)
     }
 
-    /// A revocation takes effect whether or not it can be recorded. A restoration lets somebody in, so it has to be recorded first.
+    /// A revocation takes effect whether or not it can be recorded. A restoration lets somebody in, so it has to be
+    /// recorded first.
     func change(_ device: String, _ change: DeviceChange, detail: String) async -> DeskOutcome {
         guard let id = KeyID(text: device) else { return .malformed }
         do throws(KeyRegistryError) {

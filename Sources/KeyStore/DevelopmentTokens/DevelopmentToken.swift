@@ -64,7 +64,8 @@ package struct DevelopmentToken: Sendable, Equatable {
     }
 }
 
-/// The SHA-256 of a development token, which has 256 random bits: it can't be guessed from the hash, so no salt is needed.
+/// The SHA-256 of a development token, which has 256 random bits: it can't be guessed from the hash, so no salt is
+/// needed.
 package struct DevelopmentTokenHash: Hashable, Sendable {
     package static let length = 32
     package let bytes: [UInt8]
@@ -82,7 +83,8 @@ package struct DevelopmentTokenHash: Hashable, Sendable {
     }
 }
 
-/// The name of a development token in commands and logs: the first 64 bits of its hash, 16 hexadecimal digits in lower case. It isn't secret.
+/// The name of a development token in commands and logs: the first 64 bits of its hash, 16 hexadecimal digits in lower
+/// case. It isn't secret.
 package struct DevelopmentTokenID: Hashable, Sendable, Comparable, CustomStringConvertible {
     static let byteCount = 8
     package let text: String

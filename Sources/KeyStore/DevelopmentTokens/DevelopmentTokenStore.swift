@@ -2,7 +2,8 @@
 ///
 /// The synchronous part is `ImmediateDevelopmentTokenRegistry`: it needs no token, only the identifier of its grant.
 package protocol DevelopmentTokenStore: Sendable {
-    /// Redeems a token for a device, as `DevelopmentTokenRegistry.redeem`. A refused use doesn't count against the device limit.
+    /// Redeems a token for a device, as `DevelopmentTokenRegistry.redeem`. A refused use doesn't count against the
+    /// device limit.
     ///
     /// - Parameters:
     ///   - device: the thumbprint of the device's key, 32 bytes.
@@ -14,13 +15,16 @@ package protocol DevelopmentTokenStore: Sendable {
     /// As in `ImmediateDevelopmentTokenRegistry`.
     func standing(ofGrant id: String, at time: Int64) async throws(KeyRegistryError) -> DevelopmentStanding
 
-    /// Stores a new token; durable when it returns. Tokens that ended more than ``DevelopmentTokenLimits/keptMilliseconds`` ago are removed.
+    /// Stores a new token; durable when it returns. Tokens that ended more than
+    /// ``DevelopmentTokenLimits/keptMilliseconds`` ago are removed.
     func issue(_ token: DevelopmentToken) async throws(KeyRegistryError) -> DevelopmentTokenIssue
 
-    /// All tokens, in the order in which they were issued. There are never more than ``DevelopmentTokenLimits/maximumTokens``.
+    /// All tokens, in the order in which they were issued. There are never more than
+    /// ``DevelopmentTokenLimits/maximumTokens``.
     func developmentTokens() async throws(KeyRegistryError) -> [DevelopmentToken]
 
-    /// Revokes a token permanently; durable when it returns. False if it is unknown. A second revocation changes nothing.
+    /// Revokes a token permanently; durable when it returns. False if it is unknown. A second revocation changes
+    /// nothing.
     func revoke(_ id: DevelopmentTokenID, at time: Int64) async throws(KeyRegistryError) -> Bool
 }
 

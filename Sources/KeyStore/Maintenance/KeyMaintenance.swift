@@ -1,10 +1,11 @@
-/// What operators do with many keys, or with all that is stored about a device. A call may wait for a disk, a lock or another machine.
+/// What operators do with many keys, or with all that is stored about a device. A call may wait for a disk, a lock or
+/// another machine.
 package protocol KeyMaintenance: KeyRegistry {
     /// As ``KeyRegistry/keys(after:limit:)``, but a record that can't be read is named instead of ending the list.
     func listing(after: KeyID?, limit: Int) async throws(KeyRegistryError) -> [ListedKey]
 
-    /// Forgets keys that haven't been used since a time. Whether they are idle is decided in the transaction, so a key that a gateway has just
-    /// admitted stays.
+    /// Forgets keys that haven't been used since a time. Whether they are idle is decided in the transaction, so a key
+    /// that a gateway has just admitted stays.
     ///
     /// - parameter ids: of them at least one is handled; the batch says how many.
     func prune(_ ids: [KeyID], idleSince time: Int64) async throws(KeyRegistryError) -> PrunedBatch

@@ -1,4 +1,5 @@
-/// Is told how long the store's calls take, and which of them fail. It is called on the thread of the call or of its answer, and must not wait.
+/// Is told how long the store's calls take, and which of them fail. It is called on the thread of the call or of its
+/// answer, and must not wait.
 package struct StoreObserver: Sendable {
     /// What the calls are for.
     package enum Operation: Sendable, Hashable, CaseIterable {
@@ -15,7 +16,8 @@ package struct StoreObserver: Sendable {
 
     /// - Parameters:
     ///   - now: a monotonic clock, in nanoseconds.
-    ///   - ended: is told of each call, with the waits for a connection, and for a lock or the network; the error is nil after a success.
+    ///   - ended: is told of each call, with the waits for a connection, and for a lock or the network; the error is
+    ///     nil after a success.
     package init(
         now: @escaping @Sendable () -> UInt64,
         ended: @escaping @Sendable (Operation, _ nanoseconds: UInt64, KeyRegistryError?) -> Void

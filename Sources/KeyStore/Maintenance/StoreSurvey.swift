@@ -119,7 +119,8 @@ package protocol SurveyedStore {
     func survey(into survey: inout StoreSurvey) throws(KeyRegistryError)
 }
 
-/// The lengths that stored values can have, in bytes. A longer one is a fault of its record; no reader takes it as it is.
+/// The lengths that stored values can have, in bytes. A longer one is a fault of its record; no reader takes it as it
+/// is.
 package enum RecordLimits {
     /// X9.63, uncompressed.
     package static let publicKeyBytes = 65
@@ -130,7 +131,8 @@ package enum RecordLimits {
     /// An attestation has at most so many, and the receipt and the version are parts of it.
     package static let attestationBytes = 16_384
     package static let reasonBytes = 4_096
-    /// All texts and bytes of a device key together: more than the sum of the others. A page of 500 keys stays below 16 MiB.
+    /// All texts and bytes of a device key together: more than the sum of the others. A page of 500 keys stays below 16
+    /// MiB.
     package static let keyRecordBytes = 24_576
     /// Name, routes and identifier of a development token: 32 names of 32 bytes, with a comma each, and the rest.
     package static let tokenRecordBytes = 2_048

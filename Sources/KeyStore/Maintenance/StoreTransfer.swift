@@ -31,7 +31,8 @@ package protocol ReadableStore {
 
 /// A store that can be completed by the content of another one. Each `complete` is one durable transaction.
 ///
-/// Copying completes a store and takes nothing away: no counter falls, no revocation is lifted. Copying the same content again changes nothing.
+/// Copying completes a store and takes nothing away: no counter falls, no revocation is lifted. Copying the same
+/// content again changes nothing.
 package protocol TransferableStore: ReadableStore {
     /// Adds keys; known ones are completed as by ``DeviceKey/completed(by:)``.
     ///

@@ -55,7 +55,8 @@ package struct GatewayMembership: Sendable {
 
 /// The gateways of a fleet, in the store that they share.
 package protocol SharedMembership: Sendable {
-    /// Joins, or stays a member. Forgets gateways whose heartbeats stopped long ago, and dead ones of the same name, which this one has replaced.
+    /// Joins, or stays a member. Forgets gateways whose heartbeats stopped long ago, and dead ones of the same name,
+    /// which this one has replaced.
     ///
     /// - Parameters:
     ///   - uptime: of this gateway, in milliseconds.
@@ -68,7 +69,8 @@ package protocol SharedMembership: Sendable {
     func leave(_ member: GatewayMembership, within milliseconds: Int) async throws(KeyRegistryError)
 }
 
-/// Secrets that the gateways of a fleet have in common, by their names: each is made by ``SigningKeyStore/secret(named:creating:)``. The calls block.
+/// Secrets that the gateways of a fleet have in common, by their names: each is made by
+/// ``SigningKeyStore/secret(named:creating:)``. The calls block.
 package protocol SharedSecretStore: SigningKeyStore {
     /// The secrets whose names begin with `prefix`, by name.
     func secrets(prefix: String) throws(KeyRegistryError) -> [String: [UInt8]]

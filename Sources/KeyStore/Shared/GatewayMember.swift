@@ -20,7 +20,8 @@ package struct GatewayMember: Hashable, Sendable {
         package var lag: Int64?
         /// Where other gateways reach it, as `host:port`; nil: nowhere.
         package var address: String?
-        /// The incarnation of the store in which every session that can be resumed has its row; nil: not yet, or some are late.
+        /// The incarnation of the store in which every session that can be resumed has its row; nil: not yet, or some
+        /// are late.
         package var announced: StoreIncarnation?
 
         package init(

@@ -12,8 +12,8 @@ package struct GatewayMembers: Hashable, Sendable {
     package let members: [GatewayMember]
     /// When they were read.
     package let readAt: Int64
-    /// Since when every gateway has been able to send its heartbeats, as far as the reader knows: since the store's incarnation began, which began without members, and
-    /// since the reader has seen the store without a break.
+    /// Since when every gateway has been able to send its heartbeats, as far as the reader knows: since the store's
+    /// incarnation began, which began without members, and since the reader has seen the store without a break.
     package let began: Int64
     /// Of the store; nil: it has none at the moment.
     package let incarnation: StoreIncarnation?
@@ -30,8 +30,8 @@ package struct GatewayMembers: Hashable, Sendable {
         GatewayMembers(members, readAt: readAt, began: max(began, time), incarnation: incarnation)
     }
 
-    /// Whether every gateway has had time for a heartbeat. After a failure of the store all heartbeats are old, and whoever comes back first must not take the others for
-    /// dead.
+    /// Whether every gateway has had time for a heartbeat. After a failure of the store all heartbeats are old, and
+    /// whoever comes back first must not take the others for dead.
     package var isSettled: Bool { readAt - began > Self.deadAfter }
 
     package func isAlive(_ member: GatewayMember, at time: Int64) -> Bool {

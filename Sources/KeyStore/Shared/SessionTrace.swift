@@ -1,15 +1,16 @@
 /// What a fleet's store knows of one session, read in one moment. Decides what that means.
 ///
-/// A session's row is written before its client knows the session, and stays until the session ends or the store has forgotten its gateway. So a
-/// missing row means that there is no such session, but for two cases: the store has lost its rows with its incarnation, and a gateway that
-/// couldn't write for so long that its client was told all the same. A gateway of which either may be true is in doubt.
+/// A session's row is written before its client knows the session, and stays until the session ends or the store has
+/// forgotten its gateway. So a missing row means that there is no such session, but for two cases: the store has lost
+/// its rows with its incarnation, and a gateway that couldn't write for so long that its client was told all the same.
+/// A gateway of which either may be true is in doubt.
 package struct SessionTrace: Hashable, Sendable {
     /// A gateway that hasn't found for so long that its sessions are announced is in doubt: two beats.
     package static let lateAfter: Int64 = 2_000
     /// A gateway says that its sessions aren't announced if a row has waited for so long.
     package static let overdueAfter: Int64 = 1_000
-    /// A client is told of its session after so long at the latest, whether it has its row or not. Whoever asks from then on finds a heartbeat that says so, or
-    /// none that was made within ``lateAfter``.
+    /// A client is told of its session after so long at the latest, whether it has its row or not. Whoever asks from
+    /// then on finds a heartbeat that says so, or none that was made within ``lateAfter``.
     package static let toldAfter = lateAfter + overdueAfter
 
     package struct Holder: Hashable, Sendable {

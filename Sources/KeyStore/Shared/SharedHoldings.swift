@@ -1,4 +1,5 @@
-/// How many sessions each client has at each gateway of a fleet. Shared by all gateways, and lost with the store's incarnation: each gateway knows its own.
+/// How many sessions each client has at each gateway of a fleet. Shared by all gateways, and lost with the store's
+/// incarnation: each gateway knows its own.
 package protocol SharedHoldings: Sendable {
     /// Replaces what the store has of these clients at this gateway.
     func note(_ holdings: [Holding], of gateway: String) async throws(KeyRegistryError)

@@ -1,18 +1,18 @@
 /// A store that several gateways share: with it they act as one gate. Each of its steps is atomic in the whole fleet.
 ///
-/// Its answers come on any thread, once, and in time: a store that isn't reached answers with an error. The calls with `then` are for reactors:
-/// they neither wait nor start a task.
+/// Its answers come on any thread, once, and in time: a store that isn't reached answers with an error. The calls with
+/// `then` are for reactors: they neither wait nor start a task.
 ///
-/// After `.busy` or `.unavailable` a step may have been done all the same: its answer was lost. A mark is then used and a counter risen, without
-/// anyone admitted. The client gets a new challenge.
+/// After `.busy` or `.unavailable` a step may have been done all the same: its answer was lost. A mark is then used and
+/// a counter risen, without anyone admitted. The client gets a new challenge.
 package protocol SharedKeyRegistry: KeyRegistry {
     /// The present incarnation, which new challenges are bound to, and the time of its beginning.
     func present(then: @escaping @Sendable (Result<StorePresent, KeyRegistryError>) -> Void)
 
     func standing(of id: KeyID, then: @escaping @Sendable (Result<KeyStanding?, KeyRegistryError>) -> Void)
 
-    /// Spends the mark and raises the counter, in one step: both if the incarnation is the present one, the mark is new, and the key is
-    /// known, not revoked, and its counter lower.
+    /// Spends the mark and raises the counter, in one step: both if the incarnation is the present one, the mark is
+    /// new, and the key is known, not revoked, and its counter lower.
     func admit(
         _ use: AssertionUse, in incarnation: StoreIncarnation,
         then: @escaping @Sendable (Result<AssertionSpending, KeyRegistryError>) -> Void)
@@ -39,8 +39,8 @@ package protocol SharedKeyRegistry: KeyRegistry {
         ofSession session: SessionMark, to time: Int64,
         then: @escaping @Sendable (Result<Void, KeyRegistryError>) -> Void)
 
-    /// Takes one use of a ticket: as many callers get one as it has uses, whenever they call. Nil if there is none of this hash, or it has expired. With a next
-    /// ticket all of its session are taken.
+    /// Takes one use of a ticket: as many callers get one as it has uses, whenever they call. Nil if there is none of
+    /// this hash, or it has expired. With a next ticket all of its session are taken.
     ///
     /// - Parameter time: Unix milliseconds.
     func takeTicket(
@@ -55,8 +55,8 @@ package protocol SharedKeyRegistry: KeyRegistry {
     /// Removes a ticket with all its uses.
     func discardTicket(hash: [UInt8], then: @escaping @Sendable (Result<Void, KeyRegistryError>) -> Void)
 
-    /// Forgets what has expired at this time, as often as it is called. From then on such marks are refused as expired, whatever the clock
-    /// of the caller is.
+    /// Forgets what has expired at this time, as often as it is called. From then on such marks are refused as expired,
+    /// whatever the clock of the caller is.
     ///
     /// - Parameters:
     ///   - time: Unix milliseconds. An earlier time than before changes nothing.

@@ -1,10 +1,11 @@
-/// Which gateway of a fleet has which session, as far as it can be resumed. Shared by all gateways; its answers come on any thread, once, and in time.
+/// Which gateway of a fleet has which session, as far as it can be resumed. Shared by all gateways; its answers come on
+/// any thread, once, and in time.
 ///
-/// A session is named by its mark, the SHA-256 of its id: ids are for clients. Nothing here helps to resume a session, since its token is known to
-/// its gateway and its client only.
+/// A session is named by its mark, the SHA-256 of its id: ids are for clients. Nothing here helps to resume a session,
+/// since its token is known to its gateway and its client only.
 package protocol SharedSessionDirectory: Sendable {
-    /// Notes sessions of a gateway that have begun or ended. A session that has begun has this gateway from now on, whichever had it before; one that
-    /// has ended is forgotten only if it still has this gateway.
+    /// Notes sessions of a gateway that have begun or ended. A session that has begun has this gateway from now on,
+    /// whichever had it before; one that has ended is forgotten only if it still has this gateway.
     func note(
         _ changes: SessionChanges, of gateway: String,
         then: @escaping @Sendable (Result<Void, KeyRegistryError>) -> Void)
@@ -41,8 +42,8 @@ package struct SessionChanges: Hashable, Sendable {
     }
 }
 
-/// What a gateway has yet to write to the directory. Only the last change of a session counts, so it is bounded by the number of sessions that
-/// have changed since the last write; above ``maximum`` further sessions are left out.
+/// What a gateway has yet to write to the directory. Only the last change of a session counts, so it is bounded by the
+/// number of sessions that have changed since the last write; above ``maximum`` further sessions are left out.
 package struct PendingSessions: Sendable {
     /// Sessions whose changes wait while the store doesn't answer: some 30 MB.
     package static let maximum = 200_000
@@ -50,7 +51,8 @@ package struct PendingSessions: Sendable {
     package static let maximumBatch = 500
 
     private var isPresent: [SessionMark: Bool] = [:]
-    /// Changes that were left out: sessions that no other gateway finds, or rows that stay until this gateway has ended.
+    /// Changes that were left out: sessions that no other gateway finds, or rows that stay until this gateway has
+    /// ended.
     package private(set) var leftOut = 0
 
     package init() {}

@@ -1,8 +1,8 @@
-/// The gateways of a fleet that are silent toward the store, as one gateway knows them: those whose heartbeats have stopped, and those whose rows the
-/// store has lost with its incarnation and which haven't come back.
+/// The gateways of a fleet that are silent toward the store, as one gateway knows them: those whose heartbeats have
+/// stopped, and those whose rows the store has lost with its incarnation and which haven't come back.
 ///
-/// Silence alone proves nothing: a gateway that has only lost its database goes on with its sessions. So others connect to it, and it is gone if nothing
-/// listens where it was.
+/// Silence alone proves nothing: a gateway that has only lost its database goes on with its sessions. So others connect
+/// to it, and it is gone if nothing listens where it was.
 package struct SilentGateways: Sendable {
     /// A gateway that is silent for so long is given up, though something still listens: it hangs.
     package static let givenUpAfter: Int64 = 60_000

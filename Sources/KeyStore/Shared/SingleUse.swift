@@ -1,8 +1,8 @@
-/// One uninterrupted history of a shared store. It changes whenever the store may have lost something that it had confirmed without waiting
-/// for the disk: by a crash, or by a failover.
+/// One uninterrupted history of a shared store. It changes whenever the store may have lost something that it had
+/// confirmed without waiting for the disk: by a crash, or by a failover.
 ///
-/// What a gateway issues is bound to it: a challenge of another incarnation is foreign, so a counter that has fallen back with a crash admits no
-/// old assertion.
+/// What a gateway issues is bound to it: a challenge of another incarnation is foreign, so a counter that has fallen
+/// back with a crash admits no old assertion.
 package struct StoreIncarnation: Hashable, Sendable {
     package static let length = 32
 
@@ -19,7 +19,8 @@ package struct StoreIncarnation: Hashable, Sendable {
 /// A shared store as all gateways of a fleet see it at one moment.
 package struct StorePresent: Hashable, Sendable {
     package let incarnation: StoreIncarnation
-    /// When the incarnation began, and the present, in Unix milliseconds of the store's clock. Nothing of an earlier incarnation was confirmed after the beginning.
+    /// When the incarnation began, and the present, in Unix milliseconds of the store's clock. Nothing of an earlier
+    /// incarnation was confirmed after the beginning.
     package let began, time: Int64
 
     package init(incarnation: StoreIncarnation, began: Int64, time: Int64) {
@@ -57,7 +58,8 @@ package struct SingleUseMark: Hashable, Sendable {
 package enum MarkSpending: Hashable, Sendable {
     case spent
     case alreadySpent
-    /// The store has another incarnation: whatever carries the mark was issued before, and is foreign. Nothing was changed.
+    /// The store has another incarnation: whatever carries the mark was issued before, and is foreign. Nothing was
+    /// changed.
     case foreign
     /// So old that the store may have forgotten its use.
     case expired

@@ -3,7 +3,8 @@ package struct StoreNews: Sendable {
     /// Keys that are named one by one, while news wait to be told.
     package static let maximumKeys = 10_000
 
-    /// Keys that were changed, removed or registered again; nil: any may have been, because changes were missed or there are too many.
+    /// Keys that were changed, removed or registered again; nil: any may have been, because changes were missed or
+    /// there are too many.
     package private(set) var keys: Set<KeyID>? = []
     package private(set) var changesTokens = false
     package private(set) var changesBlockList = false

@@ -11,6 +11,7 @@ package struct StoreRevocations: Hashable, Sendable {
 
 /// Where a gateway learns what other processes have changed in its store: made for polling.
 package protocol RevocationSource: Sendable {
-    /// All current revocations; nil if the store hasn't changed since the last answer. What couldn't be answered because of an error is in the next answer.
+    /// All current revocations; nil if the store hasn't changed since the last answer. What couldn't be answered
+    /// because of an error is in the next answer.
     func ifChanged() async throws(KeyRegistryError) -> StoreRevocations?
 }

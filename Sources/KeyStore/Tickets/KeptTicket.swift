@@ -1,9 +1,11 @@
-/// A ticket for a client that has lost its session, with the process that had it or without: a session's next ticket. It survives the process that has issued it.
+/// A ticket for a client that has lost its session, with the process that had it or without: a session's next ticket.
+/// It survives the process that has issued it.
 ///
 /// The tickets of one session are one credential: whoever uses one of them has used all.
 package struct KeptTicket: Hashable, Sendable {
     package static let hashBytes = 32
-    /// Of one session: the newest, and those before it. Nobody knows whether the newest have reached a client whose network comes and goes.
+    /// Of one session: the newest, and those before it. Nobody knows whether the newest have reached a client whose
+    /// network comes and goes.
     package static let perSession = 3
 
     /// The SHA-256 of the ticket, which has 256 random bits.
@@ -38,11 +40,13 @@ package struct KeptTicket: Hashable, Sendable {
 ///
 /// Nothing here waits: answers come on any thread, once. Calls have an effect in the order in which they are made.
 package protocol KeptTicketStore: Sendable {
-    /// Keeps a ticket of a session beside the newest that the session has (``KeptTicket/perSession``); its older ones are removed.
+    /// Keeps a ticket of a session beside the newest that the session has (``KeptTicket/perSession``); its older ones
+    /// are removed.
     ///
     /// A ticket that is kept survives a crash of the process. A power cut may lose it.
     ///
-    /// - Returns: through `then`: `.spent` if it is kept; `.alreadySpent` if there is one with this hash; `.full` if there are too many.
+    /// - Returns: through `then`: `.spent` if it is kept; `.alreadySpent` if there is one with this hash; `.full` if
+    ///   there are too many.
     func keep(_ ticket: KeptTicket, then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void)
 
     /// - Parameter time: Unix milliseconds; one that has expired isn't found.

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The reference implementation, for tests, and for a gateway without a store: there tickets end with the process. Nothing here waits.
+/// The reference implementation, for tests, and for a gateway without a store: there tickets end with the process.
+/// Nothing here waits.
 package final class MemoryKeptTickets: KeptTicketStore {
     /// Of all tickets, in bytes.
     package static let maximumBytes = 33_554_432

@@ -1,6 +1,7 @@
 /// The permission that a development token grants. It contains no secret.
 package struct DevelopmentGrant: Hashable, Sendable {
-    /// Identifies the token in access tokens, logs and the audit log: 1 to 64 characters of `A–Z a–z 0–9 _ -`, unique, stable, not secret.
+    /// Identifies the token in access tokens, logs and the audit log: 1 to 64 characters of `A–Z a–z 0–9 _ -`, unique,
+    /// stable, not secret.
     package let id: String
     /// The operator's name for it.
     package let name: String
@@ -29,8 +30,8 @@ package enum DevelopmentStanding: Hashable, Sendable {
 
 /// The development tokens of a gateway: the asynchronous part. A call may wait for a disk, a lock or another machine.
 package protocol DevelopmentTokenRegistry: Sendable {
-    /// Verifies a token that a device presents, in constant time, and counts the device against the token's limit. Atomic: two devices can't
-    /// both take the last place. The count is durable when it returns.
+    /// Verifies a token that a device presents, in constant time, and counts the device against the token's limit.
+    /// Atomic: two devices can't both take the last place. The count is durable when it returns.
     ///
     /// - Parameters:
     ///   - token: as presented; any text.
@@ -43,7 +44,8 @@ package protocol DevelopmentTokenRegistry: Sendable {
 
 /// The synchronous part, for reactors: it answers at once, as ``ImmediateKeyRegistry`` does.
 package protocol ImmediateDevelopmentTokenRegistry: Sendable {
-    /// Whether a token that was redeemed earlier may still be used: not revoked, not expired. The device limit isn't checked again.
+    /// Whether a token that was redeemed earlier may still be used: not revoked, not expired. The device limit isn't
+    /// checked again.
     ///
     /// - Parameter id: ``DevelopmentGrant/id``.
     func standing(ofGrant id: String, at time: Int64) throws(KeyRegistryError) -> DevelopmentStanding

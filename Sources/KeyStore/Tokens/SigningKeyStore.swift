@@ -38,10 +38,11 @@ package struct StoredSigningKeys: Hashable, Sendable {
     }
 }
 
-/// Stores the keys that sign access tokens, and the secret of server nonces. All processes that share a store use the same ones.
+/// Stores the keys that sign access tokens, and the secret of server nonces. All processes that share a store use the
+/// same ones.
 ///
-/// A call may wait for a disk, a lock or another machine on the caller's thread: never call it on a reactor or in Swift's pool. Writes
-/// are durable when it returns.
+/// A call may wait for a disk, a lock or another machine on the caller's thread: never call it on a reactor or in
+/// Swift's pool. Writes are durable when it returns.
 package protocol SigningKeyStore: Sendable {
     func signingKeys() throws(KeyRegistryError) -> StoredSigningKeys
 

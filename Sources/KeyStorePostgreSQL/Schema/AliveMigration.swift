@@ -3,10 +3,12 @@ import KeyStore
 extension PostgreSQLSchema.Migration {
     /// Who is alive, and whether the lack of a session's row means anything.
     ///
-    /// A row of `home` that was made after a crash, a failover, a restore or `TRUNCATE` has no `began`: it began when it was made. Before, such a store never
-    /// counted as settled, and no gateway in it as dead; the functions of this version read existing rows rightly.
+    /// A row of `home` that was made after a crash, a failover, a restore or `TRUNCATE` has no `began`: it began when
+    /// it was made. Before, such a store never counted as settled, and no gateway in it as dead; the functions of this
+    /// version read existing rows rightly.
     ///
-    /// A program of version 1 works with it: its `beat` has other parameters, and its gateways count as having announced everything.
+    /// A program of version 1 works with it: its `beat` has other parameters, and its gateways count as having
+    /// announced everything.
     static let alive = Self(oldest: 1, script: columns + membersWithLoss + beat + finding + forgetting)
 
     /// The first version whose gateways say what they have announced.
@@ -105,7 +107,8 @@ extension PostgreSQLSchema.Migration {
 
         """
 
-    /// The rows are locked first, and their gateways looked for after that: one that has come back writes its rows again behind this.
+    /// The rows are locked first, and their gateways looked for after that: one that has come back writes its rows
+    /// again behind this.
     private static let forgetting = """
         -- Sessions of gateways that the store has forgotten, a part at a time. The index gives each gateway once, however many sessions it has.
         CREATE FUNCTION portcullis.forget_lost_sessions(maximum int8) RETURNS void LANGUAGE plpgsql AS $$

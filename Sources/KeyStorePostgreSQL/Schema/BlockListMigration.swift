@@ -1,5 +1,6 @@
 extension PostgreSQLSchema.Migration {
-    /// The fleet's block list. A change and its entry in the feed are one transaction, under the feed's lock, so that the maximum holds.
+    /// The fleet's block list. A change and its entry in the feed are one transaction, under the feed's lock, so that
+    /// the maximum holds.
     static let blockList = Self(
         oldest: 1,
         script: """

@@ -1,9 +1,11 @@
 import KeyStore
 
 extension PostgreSQLSchema.Migration {
-    /// The number of each client's sessions at each gateway. It writes no log: after a crash of the server the table is empty, and each gateway notes all of its clients again.
+    /// The number of each client's sessions at each gateway. It writes no log: after a crash of the server the table is
+    /// empty, and each gateway notes all of its clients again.
     ///
-    /// A gateway writes its own rows, and of others' rows `evict` alone, one row at a time: so no two of them ever wait for each other.
+    /// A gateway writes its own rows, and of others' rows `evict` alone, one row at a time: so no two of them ever wait
+    /// for each other.
     static let holdings = Self(
         oldest: 1,
         script: """

@@ -2,9 +2,11 @@ extension PostgreSQLSchema.Migration {
     /// What was forgotten may be later than the server's clock by so much: more than gateways' clocks differ from it.
     static let aheadMilliseconds = 10_000
 
-    /// A function is one transaction for its caller, and each of its statements sees what was committed before that statement.
+    /// A function is one transaction for its caller, and each of its statements sees what was committed before that
+    /// statement.
     ///
-    /// Results are numbers, as in `PostgreSQLKeyRegistry`. What is lost only together with the incarnation doesn't wait for the disk.
+    /// Results are numbers, as in `PostgreSQLKeyRegistry`. What is lost only together with the incarnation doesn't wait
+    /// for the disk.
     static let incarnationFunctions = """
         CREATE FUNCTION portcullis.incarnation() RETURNS bytea LANGUAGE plpgsql AS $$
         DECLARE

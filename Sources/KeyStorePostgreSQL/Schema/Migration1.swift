@@ -1,7 +1,8 @@
 import KeyStore
 
 extension PostgreSQLSchema.Migration {
-    /// Tables that survive every crash, except for the newest counters: they are committed without waiting for the disk.
+    /// Tables that survive every crash, except for the newest counters: they are committed without waiting for the
+    /// disk.
     private static let tables = """
         CREATE SCHEMA IF NOT EXISTS portcullis;
         CREATE TABLE portcullis.schema (
@@ -77,12 +78,14 @@ extension PostgreSQLSchema.Migration {
 
         """
 
-    /// Tables that PostgreSQL empties in crash recovery and on promotion, and keeps over a clean restart: so the row of `home` is lost exactly
-    /// when commits that didn't wait for the disk may be lost, and so are the marks.
+    /// Tables that PostgreSQL empties in crash recovery and on promotion, and keeps over a clean restart: so the row of
+    /// `home` is lost exactly when commits that didn't wait for the disk may be lost, and so are the marks.
     ///
-    /// `pg_dump` copies them, unless it is told not to. A restored row of `home` must not be the incarnation of before, so its columns are generated: a dump never
-    /// has them, and whoever inserts a row gets new ones, also `COPY`. Their functions are called immutable, which they aren't, since PostgreSQL demands it; it calls them at each
-    /// insertion, and not in an update of other columns. `place` finds a row that was copied as a file: with `CREATE DATABASE … TEMPLATE`, or by pg_upgrade.
+    /// `pg_dump` copies them, unless it is told not to. A restored row of `home` must not be the incarnation of before,
+    /// so its columns are generated: a dump never has them, and whoever inserts a row gets new ones, also `COPY`. Their
+    /// functions are called immutable, which they aren't, since PostgreSQL demands it; it calls them at each insertion,
+    /// and not in an update of other columns. `place` finds a row that was copied as a file: with
+    /// `CREATE DATABASE … TEMPLATE`, or by pg_upgrade.
     private static let unlogged = """
         CREATE FUNCTION portcullis.home_place(singleton boolean) RETURNS bytea IMMUTABLE LANGUAGE plpgsql AS $$
         BEGIN

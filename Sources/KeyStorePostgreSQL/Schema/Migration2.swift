@@ -1,5 +1,6 @@
 extension PostgreSQLSchema.Migration {
-    /// The fleet's gateways. Heartbeats write no log: after a crash of the server the table is empty, and every gateway is back in it after a second.
+    /// The fleet's gateways. Heartbeats write no log: after a crash of the server the table is empty, and every gateway
+    /// is back in it after a second.
     ///
     /// A program of version 1 works with it; it has no row.
     static let members = Self(

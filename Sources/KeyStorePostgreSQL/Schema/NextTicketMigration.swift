@@ -1,10 +1,12 @@
 import KeyStore
 
 extension PostgreSQLSchema.Migration {
-    /// Next tickets of sessions, which are valid for as long as their session would be kept: all of a session are used with one, and those of a client can be found.
+    /// Next tickets of sessions, which are valid for as long as their session would be kept: all of a session are used
+    /// with one, and those of a client can be found.
     ///
-    /// Programs of before issue next tickets without a session, as they do first ones, and take those of this program: all of the session, too. Those that may change
-    /// how many uses a ticket has may change its end from here on, so that gateways of this program go on before the script of the roles is run again.
+    /// Programs of before issue next tickets without a session, as they do first ones, and take those of this program:
+    /// all of the session, too. Those that may change how many uses a ticket has may change its end from here on, so
+    /// that gateways of this program go on before the script of the roles is run again.
     static let nextTickets = Self(oldest: 1, script: columns + keeping + taking + ending)
 
     private static let columns = """
@@ -54,7 +56,8 @@ extension PostgreSQLSchema.Migration {
 
         """
 
-    /// Two tickets of a session that are used at the same moment are locked in one order, and the second one is gone when its lock comes.
+    /// Two tickets of a session that are used at the same moment are locked in one order, and the second one is gone
+    /// when its lock comes.
     private static let taking = """
         -- Nulls: there is none.
         CREATE OR REPLACE FUNCTION portcullis.use_ticket(

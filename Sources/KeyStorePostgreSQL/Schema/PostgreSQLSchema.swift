@@ -3,9 +3,9 @@ package import PostgreSQL
 
 /// The tables and functions of the schema `portcullis`, which all gateways of a fleet share, in versions.
 ///
-/// A migration is a script that runs in one transaction together with the change of the version. An interrupted one has changed nothing. A version
-/// names the oldest program version that can still work with it, so that gateways of two neighbouring versions run side by side: the schema is migrated first,
-/// and then the gateways are replaced one by one.
+/// A migration is a script that runs in one transaction together with the change of the version. An interrupted one has
+/// changed nothing. A version names the oldest program version that can still work with it, so that gateways of two
+/// neighbouring versions run side by side: the schema is migrated first, and then the gateways are replaced one by one.
 package struct PostgreSQLSchema: Sendable {
     struct Migration: Sendable {
         /// The oldest program that works with the result.
@@ -24,7 +24,8 @@ package struct PostgreSQLSchema: Sendable {
 
     package var version: Int64 { Int64(migrations.count) }
 
-    /// The lock of everything that changes the schema. Only the owner can take it, and readers of the table don't wait for it.
+    /// The lock of everything that changes the schema. Only the owner can take it, and readers of the table don't wait
+    /// for it.
     private static let lock = "LOCK TABLE portcullis.schema IN SHARE ROW EXCLUSIVE MODE"
     /// While there is no table to lock, tools may meet: one creates it, and the others look again.
     private static let meetings = 5

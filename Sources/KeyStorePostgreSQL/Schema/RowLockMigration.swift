@@ -1,10 +1,12 @@
 import KeyStore
 
 extension PostgreSQLSchema.Migration {
-    /// Locks that need a right. Whoever may connect to a database can take any advisory lock in it and keep it; a row can be locked only by who may change it.
+    /// Locks that need a right. Whoever may connect to a database can take any advisory lock in it and keep it; a row
+    /// can be locked only by who may change it.
     ///
-    /// The order is: rows of keys and tokens first, then the row of `feed`. A transaction of before may still have the advisory lock while
-    /// this is committed, so the trigger, and not `note`, takes the row: it has it before it gets its number.
+    /// The order is: rows of keys and tokens first, then the row of `feed`. A transaction of before may still have the
+    /// advisory lock while this is committed, so the trigger, and not `note`, takes the row: it has it before it gets
+    /// its number.
     static let rowLocks = Self(oldest: 1, script: feedOrder + blocking + issuing + forgetting)
 
     private static let feedOrder = """

@@ -1,6 +1,6 @@
 extension PostgreSQLSchema.Migration {
-    /// Which gateway has which session. It writes no log: after a crash of the server the table is empty, and its gateways announce their sessions
-    /// again.
+    /// Which gateway has which session. It writes no log: after a crash of the server the table is empty, and its
+    /// gateways announce their sessions again.
     static let sessions = Self(
         oldest: 1,
         script: """

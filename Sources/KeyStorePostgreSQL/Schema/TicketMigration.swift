@@ -1,5 +1,6 @@
 extension PostgreSQLSchema.Migration {
-    /// Tickets that several clients use at once: the row counts down, so that each use is one step, and a lost answer costs one use.
+    /// Tickets that several clients use at once: the row counts down, so that each use is one step, and a lost answer
+    /// costs one use.
     ///
     /// Programs of before take a ticket with several uses out whole, and put back one whose content says one use less.
     /// They go on beside this one:

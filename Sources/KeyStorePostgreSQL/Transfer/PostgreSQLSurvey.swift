@@ -1,7 +1,8 @@
 package import KeyStore
 import PostgreSQL
 
-/// Every record of a fleet's database, at the moment of the transfer's transaction. The server measures values before it sends them.
+/// Every record of a fleet's database, at the moment of the transfer's transaction. The server measures values before
+/// it sends them.
 extension PostgreSQLTransfer: SurveyedStore {
     package func survey(into survey: inout StoreSurvey) throws(KeyRegistryError) {
         do throws(DatabaseError) {

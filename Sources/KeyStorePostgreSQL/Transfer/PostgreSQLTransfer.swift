@@ -8,8 +8,8 @@ package struct PostgreSQLTransfer: TransferableStore {
 
     /// Throws unless this program can work with the schema that is there.
     ///
-    /// - Parameter reading: all reads see the moment of the first one. Otherwise proofs that may have been used elsewhere are refused for a
-    ///   while.
+    /// - Parameter reading: all reads see the moment of the first one. Otherwise proofs that may have been used
+    ///   elsewhere are refused for a while.
     package init(
         _ session: PostgreSQLSession, sealing: any SecretSealing, reading: Bool
     ) throws(PostgreSQLSchemaError) {
@@ -151,8 +151,8 @@ extension SQLStatement {
         FROM portcullis.secret ORDER BY name COLLATE "C"
         """)
 
-    /// The rule is `DeviceKey.completed(by:)`. Gateways hear of every key that is revoked. All rows are written before the first note, which takes the lock that every change
-    /// waits for.
+    /// The rule is `DeviceKey.completed(by:)`. Gateways hear of every key that is revoked. All rows are written before
+    /// the first note, which takes the lock that every change waits for.
     fileprivate static let completeKeys = SQLStatement(
         "complete_keys", maximumRows: StoreTransfer.batch,
         """

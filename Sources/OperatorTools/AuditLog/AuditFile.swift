@@ -2,7 +2,8 @@ import Compression
 import Glibc
 import Observability
 
-/// A file of the audit log, opened to be read from its beginning to its present end, unpacked, in pieces of bounded size.
+/// A file of the audit log, opened to be read from its beginning to its present end, unpacked, in pieces of bounded
+/// size.
 ///
 /// The file is closed with the last reference.
 package final class AuditFile {

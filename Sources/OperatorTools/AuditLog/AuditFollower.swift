@@ -1,11 +1,11 @@
 import AuditTrail
 import Glibc
 
-/// Reads what is appended to a log, through rotations: by renaming (another file has the name) and by copying and truncating (the file
-/// becomes shorter).
+/// Reads what is appended to a log, through rotations: by renaming (another file has the name) and by copying and
+/// truncating (the file becomes shorter).
 ///
-/// After a rename the gateway writes to the old file until it is told to reopen its log. So the old file is read until the new one has
-/// something in it, and then once more to its end.
+/// After a rename the gateway writes to the old file until it is told to reopen its log. So the old file is read until
+/// the new one has something in it, and then once more to its end.
 package final class AuditFollower {
     private let path: String
     private var current: OpenFile?

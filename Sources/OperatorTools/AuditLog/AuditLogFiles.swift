@@ -3,7 +3,8 @@ import Glibc
 
 /// The files of one audit log: the current one, and those that a rotation has moved away beside it.
 ///
-/// Known names: `NAME.1`, `NAME.2.gz` (a higher number is older), `NAME-20261122`, `NAME-20261122-1700000000.gz` (a later date is younger).
+/// Known names: `NAME.1`, `NAME.2.gz` (a higher number is older), `NAME-20261122`, `NAME-20261122-1700000000.gz` (a
+/// later date is younger).
 package struct AuditLogFiles: Sendable, Equatable {
     /// Rotated files that are read.
     package static let maximumFiles = 1_000
@@ -31,8 +32,8 @@ package struct AuditLogFiles: Sendable, Equatable {
         }
     }
 
-    /// Nobody has named the files that are found, so they must be what a rotation leaves: a FIFO would wait for ever, and a link leads
-    /// elsewhere. The current file is named by AUDIT_LOG_PATH, which may be a link.
+    /// Nobody has named the files that are found, so they must be what a rotation leaves: a FIFO would wait for ever,
+    /// and a link leads elsewhere. The current file is named by AUDIT_LOG_PATH, which may be a link.
     private static func isRegular(_ path: String, followingLinks: Bool = false) -> Bool {
         var status = stat()
         guard (followingLinks ? stat(path, &status) : lstat(path, &status)) == 0 else { return false }

@@ -17,15 +17,16 @@ extension Erasure {
 }
 
 extension KeyAdministration {
-    /// How long gateways that can't be asked are given to close the device's sessions: three looks at the store. After an upgrade, a process of
-    /// before may still have some.
+    /// How long gateways that can't be asked are given to close the device's sessions: three looks at the store. After
+    /// an upgrade, a process of before may still have some.
     package static let noticeSeconds = 1.5
 
     /// Erases all that the store has about a device.
     ///
     /// - Parameters:
     ///   - keyID: the key's identifier, or the thumbprint of a device's key that used development tokens.
-    ///   - awaitNotice: called when a gateway has to close the device's sessions before its key is removed. Returns when it has; false: it hasn't.
+    ///   - awaitNotice: called when a gateway has to close the device's sessions before its key is removed. Returns
+    ///     when it has; false: it hasn't.
     package func erase(
         _ keyID: String, at time: Date, awaitNotice: () async -> Bool
     ) async throws(OperatorError) -> Erasure {

@@ -6,8 +6,8 @@ import StrictJSON
 import WireText
 
 extension KeyAdministration {
-    /// Writes one JSON object with all that is kept about a device: its key in the store, its places on development tokens, and the lines of the
-    /// audit log that name it.
+    /// Writes one JSON object with all that is kept about a device: its key in the store, its places on development
+    /// tokens, and the lines of the audit log that name it.
     ///
     /// - Parameters:
     ///   - keyID: the key's identifier, or the thumbprint of a device's key that used development tokens.
@@ -58,8 +58,8 @@ private struct DeviceExport {
     let id: KeyID
     let time: Timestamp
 
-    /// How the audit log may name the device: a key's identifier is written in base64, a thumbprint in base64url; without padding, which other
-    /// programs may have left out.
+    /// How the audit log may name the device: a key's identifier is written in base64, a thumbprint in base64url;
+    /// without padding, which other programs may have left out.
     var names: [String] { [String(id.base64.dropLast()), thumbprint] }
 
     private var thumbprint: String { Base64URL.encode(id.bytes) }

@@ -14,8 +14,8 @@ extension KeyAdministration {
     /// Between two transactions, in milliseconds: a gateway looks for the lock at least every millisecond.
     private static let pauseMilliseconds = 10
 
-    /// Forgets the keys that haven't been used for a number of days, in short transactions, so that no gateway waits for the lock longer than for
-    /// a registration. It closes no session.
+    /// Forgets the keys that haven't been used for a number of days, in short transactions, so that no gateway waits
+    /// for the lock longer than for a registration. It closes no session.
     ///
     /// - Parameters:
     ///   - dryRun: whether it only tells what it would forget.
@@ -57,7 +57,8 @@ extension KeyAdministration {
             rest = rest.dropFirst(batch.handled)
             try? await Task.sleep(for: .milliseconds(Self.pauseMilliseconds))
         }
-        // Otherwise the write-ahead log would grow without a running gateway. Another process may be at it, which does the same.
+        // Otherwise the write-ahead log would grow without a running gateway. Another process may be at it, which does
+        // the same.
         if !forgotten.isEmpty { try? await store.settle() }
         return forgotten
     }

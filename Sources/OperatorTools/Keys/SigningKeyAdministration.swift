@@ -6,7 +6,8 @@ import Observability
 package import Settings
 import WireText
 
-/// The operator's administration of the keys that sign access tokens, on a store that a gateway may be using at the same time.
+/// The operator's administration of the keys that sign access tokens, on a store that a gateway may be using at the
+/// same time.
 package struct SigningKeyAdministration {
     private let store: any SigningKeyStore
     private let rotation: SigningKeyRotation

@@ -5,7 +5,8 @@ import PostgreSQL
 import Settings
 import WireText
 
-/// The operator's changes of the fleet's block list. The calls block; each is one transaction, together with its entry in the feed of changes.
+/// The operator's changes of the fleet's block list. The calls block; each is one transaction, together with its entry
+/// in the feed of changes.
 extension FleetStoreAdministration {
     /// Of one command, and so of one statement.
     private static let entriesAtOnce = 10_000

@@ -11,7 +11,8 @@ import WireText
 
 /// What registrations, assertions and the operator's commands store, and so what every record of a store is.
 ///
-/// A gateway believes its store (docs/THREAT-MODEL.md), so a record that none of them can have made was damaged, or forged.
+/// A gateway believes its store (docs/THREAT-MODEL.md), so a record that none of them can have made was damaged, or
+/// forged.
 package struct RegistrationRules: RecordRules {
     /// Of the clock of the gateway that stored a time, in milliseconds.
     static let clockTolerance: Int64 = 86_400_000

@@ -30,7 +30,8 @@ extension StoreLocation {
         }
     }
 
-    /// The first connection only asks: the driver, which has a deadline for everything, can't say why it has no connection.
+    /// The first connection only asks: the driver, which has a deadline for everything, can't say why it has no
+    /// connection.
     private static func open(
         _ configuration: FleetStoreConfiguration
     ) throws(OperatorError) -> any AdministrableStore {

@@ -2,8 +2,8 @@ import Foundation
 
 /// The first dialect: an assertion for each connection.
 ///
-/// ``GatedConnection`` uses it by itself with ``Admission/assertion``. An app that opens its own WebSocket calls ``assertionHeaders()``
-/// before each upgrade, and ``react(toUpgradeStatus:headers:)`` after each refusal.
+/// ``GatedConnection`` uses it by itself with ``Admission/assertion``. An app that opens its own WebSocket calls
+/// ``assertionHeaders()`` before each upgrade, and ``react(toUpgradeStatus:headers:)`` after each refusal.
 public actor ConnectionAssertions {
     /// Names of header fields.
     enum Field {
@@ -33,8 +33,8 @@ public actor ConnectionAssertions {
         get async { (try? await key.current()) != nil }
     }
 
-    /// Makes a key, has Apple attest it, and registers it with the gate, unless that was done before. Call it in the background at the first
-    /// launch: it takes some seconds.
+    /// Makes a key, has Apple attest it, and registers it with the gate, unless that was done before. Call it in the
+    /// background at the first launch: it takes some seconds.
     public func registerIfNeeded() async throws(GateError) {
         do { _ = try await key.registered(register) } catch { throw GateError(wrapping: error) }
     }
@@ -49,10 +49,11 @@ public actor ConnectionAssertions {
         }
     }
 
-    /// Tells the library that an upgrade with ``assertionHeaders()`` was refused. It keeps the challenge of the refusal for the next
-    /// attempt, and forgets a key that the gate doesn't know.
+    /// Tells the library that an upgrade with ``assertionHeaders()`` was refused. It keeps the challenge of the refusal
+    /// for the next attempt, and forgets a key that the gate doesn't know.
     ///
-    /// - Returns: what to do. After ``Reaction/newKey`` and ``Reaction/newChallenge`` ask for new headers and try once more.
+    /// - Returns: what to do. After ``Reaction/newKey`` and ``Reaction/newChallenge`` ask for new headers and try once
+    ///   more.
     public func react(toUpgradeStatus status: Int, headers: [String: String]) async -> Reaction {
         let response = GateResponse(status: status, headers: HeaderFields(headers.map { ($0.key, $0.value) }))
         keepChallenge(response)
@@ -126,7 +127,8 @@ public actor ConnectionAssertions {
 // MARK: For connections
 
 extension ConnectionAssertions {
-    /// Opens a WebSocket with an assertion. A challenge that wasn't accepted is replaced once, and so is an unknown key.
+    /// Opens a WebSocket with an assertion. A challenge that wasn't accepted is replaced once, and so is an unknown
+    /// key.
     func open(
         _ attempt: @escaping @Sendable (HeaderFields) async throws -> any WebSocketChannel
     ) async throws -> any WebSocketChannel {

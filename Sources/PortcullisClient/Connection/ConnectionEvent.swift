@@ -71,7 +71,8 @@ public enum InputOutcome: Sendable, Equatable {
     case delivered(InputNumber)
     /// The gateway didn't apply it. It may be sent again.
     case refused(InputNumber, code: String)
-    /// The connection was lost before anything confirmed these. They may have arrived, and they aren't sent again by themselves.
+    /// The connection was lost before anything confirmed these. They may have arrived, and they aren't sent again by
+    /// themselves.
     case uncertain([InputNumber])
     /// These didn't arrive, and won't.
     case undelivered([InputNumber])

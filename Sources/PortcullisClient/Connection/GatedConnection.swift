@@ -1,6 +1,7 @@
 public import Foundation
 
-/// A session with the service behind the gate. It comes back by itself after a lost network, sleep, and upgrades of the gateway.
+/// A session with the service behind the gate. It comes back by itself after a lost network, sleep, and upgrades of the
+/// gateway.
 ///
 /// ```swift
 /// let connection = client.connect()
@@ -13,9 +14,9 @@ public import Foundation
 /// }
 /// ```
 ///
-/// One task reads the events. While it doesn't, the connection isn't read either, and the gateway keeps the output within its limits.
-/// Inputs are numbered: none is sent twice, and what becomes of each is an event. A connection that is dropped without ``close()`` leaves its
-/// session at the gateway for the gateway's grace period.
+/// One task reads the events. While it doesn't, the connection isn't read either, and the gateway keeps the output
+/// within its limits. Inputs are numbered: none is sent twice, and what becomes of each is an event. A connection that
+/// is dropped without ``close()`` leaves its session at the gateway for the gateway's grace period.
 public final class GatedConnection: AsyncSequence, Sendable {
     public typealias Element = ConnectionEvent
 
@@ -71,11 +72,12 @@ public final class GatedConnection: AsyncSequence, Sendable {
     /// Tells the service the size of the terminal.
     public func resize(_ size: TerminalSize) async { await driver.resize(size) }
 
-    /// Tries to connect now instead of after the back-off: for instance when the app has come to the foreground. A connection that seems to
-    /// be open is probed.
+    /// Tries to connect now instead of after the back-off: for instance when the app has come to the foreground. A
+    /// connection that seems to be open is probed.
     public func reconnectNow() { driver.nudges.postOnce(()) }
 
-    /// Ends the session. The events end with ``ConnectionEnd/Cause/clientClosed``; during an attempt to connect, when that is over. A session
-    /// that has lost its connection by then waits at the gateway for the gateway's grace period.
+    /// Ends the session. The events end with ``ConnectionEnd/Cause/clientClosed``; during an attempt to connect, when
+    /// that is over. A session that has lost its connection by then waits at the gateway for the gateway's grace
+    /// period.
     public func close() async { await driver.close() }
 }

@@ -1,8 +1,8 @@
 /// Everything that a call of this library can fail with.
 ///
-/// Each error says what happened, whether to try again (``retry``), and what to tell the user (``userMessage``). Refusals have the gate's
-/// ``code`` and ``requestId``: quote the latter to the gateway's operator, whose log has the reason. No description contains a token, an
-/// assertion, a challenge or a nonce.
+/// Each error says what happened, whether to try again (``retry``), and what to tell the user (``userMessage``).
+/// Refusals have the gate's ``code`` and ``requestId``: quote the latter to the gateway's operator, whose log has the
+/// reason. No description contains a token, an assertion, a challenge or a nonce.
 public enum GateError: Error, Sendable, Equatable {
     /// A value of the configuration or an argument is wrong. Only the app's developer can change that.
     case configuration(ConfigurationProblem)
@@ -26,7 +26,8 @@ public enum GateError: Error, Sendable, Equatable {
     case timedOut(TimedOperation)
     /// The server's answer breaks the protocol or a limit.
     case malformedAnswer(AnswerFault)
-    /// The server tried to send the request to another address. It is never followed, because credentials would go along.
+    /// The server tried to send the request to another address. It is never followed, because credentials would go
+    /// along.
     case redirected(status: Int)
     /// The operation has failed three times within five minutes. It is tried again after that, or after `tryAgain()`.
     case circuitOpen(GateOperation, retryAfter: Double)

@@ -2,8 +2,8 @@ import Foundation
 
 /// The App Attest key of this installation, which all dialects use.
 ///
-/// Only the identifier is kept here, in the keychain, and only after the gate has confirmed the registration. There is one registration at a
-/// time, whichever dialect began it.
+/// Only the identifier is kept here, in the keychain, and only after the gate has confirmed the registration. There is
+/// one registration at a time, whichever dialect began it.
 actor AttestedKey {
     /// Longer, or with other characters, it isn't one of Apple's.
     static let maximumIdentifierBytes = 256
@@ -32,7 +32,8 @@ actor AttestedKey {
     private var stage = Stage.unread
     /// Made, and not registered yet. It is used again after a failure that passes: Apple counts new keys.
     private var pending: String?
-    /// Keys that weren't accepted: without a limit a gate that forgets each key at once would have a new one made for every call.
+    /// Keys that weren't accepted: without a limit a gate that forgets each key at once would have a new one made for
+    /// every call.
     private var renewals = CircuitBreaker()
 
     init(_ configuration: GateConfiguration, _ platform: ClientPlatform, attempts: OperationGuard) {
@@ -167,8 +168,8 @@ actor AttestedKey {
 }
 
 extension AttestedKey {
-    /// Does something with the registered key. If the key turns out to be no longer good, a new one is registered and it is done once more;
-    /// a key that was registered just now isn't replaced.
+    /// Does something with the registered key. If the key turns out to be no longer good, a new one is registered and
+    /// it is done once more; a key that was registered just now isn't replaced.
     func use<Value: Sendable>(
         registeredBy register: @escaping @Sendable (_ identifier: String) async throws -> Void,
         _ body: @Sendable (_ identifier: String) async throws -> Value

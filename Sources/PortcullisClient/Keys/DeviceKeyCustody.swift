@@ -1,6 +1,7 @@
 import Foundation
 
-/// The device key, made at the first use and kept. A key that isn't of this device, as after a restored backup, is replaced.
+/// The device key, made at the first use and kept. A key that isn't of this device, as after a restored backup, is
+/// replaced.
 actor DeviceKeyCustody {
     private let maker: any DeviceKeyMaker
     private let secrets: any SecretStore

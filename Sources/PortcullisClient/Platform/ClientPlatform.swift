@@ -1,4 +1,5 @@
-/// What the library needs of the system. Apps on Apple's systems use `ClientPlatform.apple(…)`; on Linux the parts are given one by one.
+/// What the library needs of the system. Apps on Apple's systems use `ClientPlatform.apple(…)`; on Linux the parts are
+/// given one by one.
 public struct ClientPlatform: Sendable {
     public var appAttest: any AppAttestService
     public var deviceKeys: any DeviceKeyMaker

@@ -17,7 +17,8 @@ public protocol DeviceKey: Sendable {
 
 /// Makes device keys, and finds them again at the next start.
 public protocol DeviceKeyMaker: Sendable {
-    /// - Returns: the key, and what brings it back: for a key in the Secure Enclave this is of no use on any other device.
+    /// - Returns: the key, and what brings it back: for a key in the Secure Enclave this is of no use on any other
+    ///   device.
     func makeKey() throws -> (key: any DeviceKey, restoration: Data)
 
     /// - Throws: if the key isn't of this device.

@@ -1,9 +1,10 @@
 public import Foundation
 
-/// Carries requests and WebSockets. On Apple's systems this is `URLSessionTransport`, elsewhere `NIOTransport` of PortcullisClientNIO.
+/// Carries requests and WebSockets. On Apple's systems this is `URLSessionTransport`, elsewhere `NIOTransport` of
+/// PortcullisClientNIO.
 ///
-/// A transport decides nothing: it follows no redirect, keeps no cookie, repeats nothing, and stops reading at the limits that it is given.
-/// When its task is cancelled it closes the connection.
+/// A transport decides nothing: it follows no redirect, keeps no cookie, repeats nothing, and stops reading at the
+/// limits that it is given. When its task is cancelled it closes the connection.
 public protocol Transport: Sendable {
     /// - Throws: ``NetworkProblem``, or ``AnswerFault`` for an answer beyond the limits.
     func send(_ request: GateRequest) async throws -> GateResponse

@@ -3,7 +3,8 @@ public import Foundation
 /// Which gate, and which app. It is checked when it is made.
 ///
 /// ```swift
-/// let configuration = try GateConfiguration(baseURLString: "https://mud.example.com:6200", teamIdentifier: "ABCDE12345")
+/// let configuration = try GateConfiguration(
+///     baseURLString: "https://mud.example.com:6200", teamIdentifier: "ABCDE12345")
 /// ```
 public struct GateConfiguration: Sendable {
     public let baseURL: URL
@@ -27,8 +28,8 @@ public struct GateConfiguration: Sendable {
     ///   - baseURLString: for instance `https://mud.example.com:6200`.
     ///   - teamIdentifier: Apple's, exactly 10 letters and digits.
     ///   - bundleIdentifier: nil: the main bundle's.
-    ///   - developmentToken: for simulators and Linux. Builds for devices ignore it. nil: the environment's `PORTCULLIS_DEV_TOKEN`, or
-    ///     `GATE_AI_DEV_TOKEN`.
+    ///   - developmentToken: for simulators and Linux. Builds for devices ignore it. nil: the environment's
+    ///     `PORTCULLIS_DEV_TOKEN`, or `GATE_AI_DEV_TOKEN`.
     ///   - logLevel: what ``ClientPlatform/log`` gets.
     /// - Throws: ``GateError/configuration(_:)``
     public init(
@@ -88,7 +89,8 @@ enum DevelopmentToken {
     /// In the order in which they are asked.
     static let environmentNames = ["PORTCULLIS_DEV_TOKEN", "GATE_AI_DEV_TOKEN"]
 
-    /// Compiled in for simulators, and for Linux, where there is no App Attest either. So no build for devices contains one.
+    /// Compiled in for simulators, and for Linux, where there is no App Attest either. So no build for devices contains
+    /// one.
     static func checked(_ given: String?) throws(ConfigurationProblem) -> String? {
         #if targetEnvironment(simulator) || os(Linux)
             return try checked(given, environment: ProcessInfo.processInfo.environment)

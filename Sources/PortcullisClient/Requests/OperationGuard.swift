@@ -1,5 +1,5 @@
-/// Keeps an operation from being tried too often: it backs off after failures that pass by themselves, and opens its circuit breaker after
-/// others.
+/// Keeps an operation from being tried too often: it backs off after failures that pass by themselves, and opens its
+/// circuit breaker after others.
 actor OperationGuard {
     /// Attempts of one call.
     static let maximumAttempts = 3

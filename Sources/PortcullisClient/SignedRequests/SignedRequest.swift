@@ -2,7 +2,8 @@
 public enum SigningRecipe: Sendable {
     /// The challenge and the body. For gates that see bodies: the proxy in front of the service has to forward them.
     case body
-    /// The challenge, the method, the URL and the body's digest, which the service has to compare. For proxies that forward no bodies.
+    /// The challenge, the method, the URL and the body's digest, which the service has to compare. For proxies that
+    /// forward no bodies.
     case digest
 }
 

@@ -6,8 +6,8 @@ public import Foundation
 /// let response = try await client.signedRequests.perform(path: "preferences", method: .put, body: body)
 /// ```
 ///
-/// The gate answers registrations with the next challenge, and this type keeps it. When the gate doesn't know the key any more, a new one is
-/// registered and the request is sent once more.
+/// The gate answers registrations with the next challenge, and this type keeps it. When the gate doesn't know the key
+/// any more, a new one is registered and the request is sent once more.
 public actor SignedRequests {
     private let key: AttestedKey
     private let caller: GateCaller
@@ -53,7 +53,8 @@ public actor SignedRequests {
         }
     }
 
-    /// The six header fields of one request, for an app that sends it with another HTTP client. They are good for one request.
+    /// The six header fields of one request, for an app that sends it with another HTTP client. They are good for one
+    /// request.
     public func headers(
         path: String, method: HTTPMethod, body: Data? = nil, recipe: SigningRecipe = .body
     ) async throws(GateError) -> [String: String] {

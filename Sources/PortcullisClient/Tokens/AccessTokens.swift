@@ -32,7 +32,8 @@ public actor AccessTokens {
     /// - Parameters:
     ///   - path: for instance `api/hello`; a query may follow.
     ///   - method: of the request.
-    ///   - nonce: ``dpopNonce(from:)-(GateResponse)`` of a 401, for the second attempt. nil: the last one that this server has sent.
+    ///   - nonce: ``dpopNonce(from:)-(GateResponse)`` of a 401, for the second attempt. nil: the last one that this
+    ///     server has sent.
     /// - Returns: good for one request: a proof can't be used twice.
     public func authorizationHeaders(
         for path: String, method: HTTPMethod, nonce: String? = nil
@@ -46,7 +47,8 @@ public actor AccessTokens {
 
     /// The same for a URL of another server that accepts this gate's tokens.
     ///
-    /// > Warning: That server gets the token. Without the device key it is of no use to anyone, but don't send it to strangers.
+    /// > Warning: That server gets the token. Without the device key it is of no use to anyone, but don't send it to
+    /// strangers.
     public func authorizationHeaders(
         for url: URL, method: HTTPMethod, nonce: String? = nil
     ) async throws(GateError) -> [String: String] {
@@ -65,8 +67,8 @@ public actor AccessTokens {
         return Dictionary(fields.fields.map { ($0.name, $0.value) }) { $1 }
     }
 
-    /// Sends a request to a service behind the gate, and repeats it once with the server's nonce, or with a new token, if the answer asks
-    /// for that. Nothing else is repeated, and no redirection is followed.
+    /// Sends a request to a service behind the gate, and repeats it once with the server's nonce, or with a new token,
+    /// if the answer asks for that. Nothing else is repeated, and no redirection is followed.
     ///
     /// - Parameters:
     ///   - path: below the base URL; a query may follow.
@@ -84,7 +86,8 @@ public actor AccessTokens {
         }
     }
 
-    /// The same for a URL of another server that accepts this gate's tokens: see the warning at ``authorizationHeaders(for:method:nonce:)-(URL,_,_)``.
+    /// The same for a URL of another server that accepts this gate's tokens: see the warning at
+    /// ``authorizationHeaders(for:method:nonce:)-(URL,_,_)``.
     public func performRequest(
         url: URL, method: HTTPMethod, body: Data? = nil, additionalHeaders: [String: String] = [:]
     ) async throws(GateError) -> GateResponse {

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Gets access tokens: challenge, registration if needed, and `POST /token`. It also signs proofs, because it has the device key.
+/// Gets access tokens: challenge, registration if needed, and `POST /token`. It also signs proofs, because it has the
+/// device key.
 actor TokenIssuer {
     static let proofField = "DPoP"
     static let nonceField = "DPoP-Nonce"
@@ -94,7 +95,8 @@ actor TokenIssuer {
             isDevelopment: members.string("mode").map { $0.isSame(as: "dev") } ?? false)
     }
 
-    /// Sends a body with a proof. If the server demands a nonce it is sent once more, with the same evidence and another proof.
+    /// Sends a body with a proof. If the server demands a nonce it is sent once more, with the same evidence and
+    /// another proof.
     private func post(_ path: String, _ body: TokenBody) async throws -> GateResponse {
         let response = try await sendOnce(path, body)
         guard Self.demandsNonce(response), let nonce = response.headers[Self.nonceField], ServerNonces.isValid(nonce)

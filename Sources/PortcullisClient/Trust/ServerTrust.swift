@@ -2,12 +2,13 @@ public import Foundation
 
 /// Which servers a transport believes.
 ///
-/// Without pins the system's rules apply. With pins the certificate has to be valid by these rules **and** its key has to be one of the
-/// pinned ones. Pin the current key and the next one, so that the gateway can change its certificate.
+/// Without pins the system's rules apply. With pins the certificate has to be valid by these rules **and** its key has
+/// to be one of the pinned ones. Pin the current key and the next one, so that the gateway can change its certificate.
 public struct ServerTrust: Sendable {
     /// The SHA-256 of the public keys (SubjectPublicKeyInfo) that are accepted; empty: any.
     public let pins: [ServerPin]
-    /// Certificates in DER that are trusted besides the system's authorities, for a gateway with an authority of its own.
+    /// Certificates in DER that are trusted besides the system's authorities, for a gateway with an authority of its
+    /// own.
     public let authorities: [Data]
 
     #if DEBUG

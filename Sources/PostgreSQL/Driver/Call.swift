@@ -1,4 +1,5 @@
-/// A statement that was handed over. Its answer is given once, on the driver's thread or, if it is refused at once, on the caller's.
+/// A statement that was handed over. Its answer is given once, on the driver's thread or, if it is refused at once, on
+/// the caller's.
 ///
 /// It has one thread at a time: its caller's until it is in the mailbox, and then the driver's.
 final class Call: @unchecked Sendable {

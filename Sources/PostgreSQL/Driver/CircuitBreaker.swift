@@ -1,4 +1,5 @@
-/// Decides whether statements are sent at all, so that nobody waits for a database that doesn't answer. A value; all times in nanoseconds.
+/// Decides whether statements are sent at all, so that nobody waits for a database that doesn't answer. A value; all
+/// times in nanoseconds.
 ///
 ///     closed ── failures in a row ──▶ open ── pause ──▶ one probe at a time ── success ──▶ closed
 ///                                      ▲                        │

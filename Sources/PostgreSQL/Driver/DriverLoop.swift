@@ -1,6 +1,7 @@
 import Glibc
 
-/// The driver's thread: it gives calls to connections, reads their answers, and replaces connections. Nothing in it waits but `poll`.
+/// The driver's thread: it gives calls to connections, reads their answers, and replaces connections. Nothing in it
+/// waits but `poll`.
 final class DriverLoop {
     private let options: DriverOptions
     private let mailbox: Mailbox

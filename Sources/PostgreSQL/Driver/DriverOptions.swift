@@ -1,18 +1,22 @@
 /// How a driver connects, and its limits.
 package struct DriverOptions: Sendable {
-    /// libpq's connection parameters, such as `host` and `password`. What is needed beside them is added (``LibpqConnection``).
+    /// libpq's connection parameters, such as `host` and `password`. What is needed beside them is added
+    /// (``LibpqConnection``).
     package var parameters: [String: String]
     /// Half of them, at least one, are for durable statements.
     package var connections = 4
-    /// Statements that were handed over and aren't answered yet. Further ones are refused with ``DatabaseError/queueFull``.
+    /// Statements that were handed over and aren't answered yet. Further ones are refused with
+    /// ``DatabaseError/queueFull``.
     package var maximumStatements = 4_096
     /// Statements on their way on one connection.
     package var pipelineDepth = 64
-    /// When a statement is answered with an error if the server hasn't answered it, unless its caller has another limit.
+    /// When a statement is answered with an error if the server hasn't answered it, unless its caller has another
+    /// limit.
     package var statementMilliseconds = 2_000
     /// The longest limit that a caller may have, and the server's `statement_timeout`.
     package var longestMilliseconds = 10_000
-    /// How long a tool's statement waits for a lock of another session's (`lock_timeout`). A driver's waits for ``statementMilliseconds``.
+    /// How long a tool's statement waits for a lock of another session's (`lock_timeout`). A driver's waits for
+    /// ``statementMilliseconds``.
     package var lockMilliseconds = 5_000
     /// A connection whose oldest statement is late by so much more is replaced.
     package var graceMilliseconds = 1_000

@@ -3,8 +3,8 @@ import Glibc
 
 /// One connection of libpq's. This file and `LibpqResult` have all of the driver's calls of C.
 ///
-/// A connection is used by one thread at a time: by the thread that makes it, and then by the driver's. Its owner is the only one to hold it, and
-/// libpq's memory is freed with the last reference.
+/// A connection is used by one thread at a time: by the thread that makes it, and then by the driver's. Its owner is
+/// the only one to hold it, and libpq's memory is freed with the last reference.
 final class LibpqConnection: @unchecked Sendable {
     private let raw: OpaquePointer
 

@@ -2,8 +2,9 @@ import Foundation
 
 /// Runs statements on a PostgreSQL server without blocking any thread but its own.
 ///
-/// The thread "postgresql" drives a few connections, each as a pipeline: a statement is its own transaction, and the next one is sent without waiting for its answer. A connection
-/// is made by a thread of its own, which ends with it, since the resolver blocks. Every statement is answered once and in time, whatever the server does.
+/// The thread "postgresql" drives a few connections, each as a pipeline: a statement is its own transaction, and the
+/// next one is sent without waiting for its answer. A connection is made by a thread of its own, which ends with it,
+/// since the resolver blocks. Every statement is answered once and in time, whatever the server does.
 package final class PostgreSQLDriver: Sendable {
     private let options: DriverOptions
     private let mailbox = Mailbox()
@@ -31,7 +32,8 @@ package final class PostgreSQLDriver: Sendable {
     ///
     /// - Parameters:
     ///   - milliseconds: its limit; nil for the driver's.
-    ///   - answer: called once, on the driver's thread, where it must not wait; or before this returns if the statement is refused at once.
+    ///   - answer: called once, on the driver's thread, where it must not wait; or before this returns if the statement
+    ///     is refused at once.
     package func run(
         _ statement: SQLStatement, _ values: [SQLValue] = [], within milliseconds: Int? = nil,
         then answer: @escaping @Sendable (Result<SQLRows, DatabaseError>) -> Void

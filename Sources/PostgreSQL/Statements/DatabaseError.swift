@@ -1,4 +1,5 @@
-/// Why a statement has no answer. The texts are for the operator: they name causes, and never contain a parameter or a password.
+/// Why a statement has no answer. The texts are for the operator: they name causes, and never contain a parameter or a
+/// password.
 package enum DatabaseError: Error, Hashable, Sendable {
     /// Too many statements wait already. Nothing was done.
     case queueFull

@@ -1,12 +1,13 @@
-/// One statement with parameters `$1`, `$2` and so on, each with a cast to its type. A connection prepares it at its first use.
+/// One statement with parameters `$1`, `$2` and so on, each with a cast to its type. A connection prepares it at its
+/// first use.
 package struct SQLStatement: Hashable, Sendable {
     /// Unique among the statements of a driver.
     package let name: String
     package let text: String
     /// More rows are refused with ``DatabaseError/tooLarge``.
     package let maximumRows: Int
-    /// Whether its commit waits for the disk or for a standby. Such statements have connections of their own, so that no other statement waits
-    /// behind them.
+    /// Whether its commit waits for the disk or for a standby. Such statements have connections of their own, so that
+    /// no other statement waits behind them.
     package let isDurable: Bool
 
     package init(_ name: String, maximumRows: Int = 1, isDurable: Bool = false, _ text: String) {
@@ -16,8 +17,8 @@ package struct SQLStatement: Hashable, Sendable {
         self.isDurable = isDurable
     }
 
-    /// A term that a new connection selects: a commit waits for the disk, also on a server that is set not to wait (`synchronous_commit`). Statements whose loss a
-    /// crash may cause say so themselves.
+    /// A term that a new connection selects: a commit waits for the disk, also on a server that is set not to wait
+    /// (`synchronous_commit`). Statements whose loss a crash may cause say so themselves.
     static let waitingForTheDisk =
         "set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), false)"
 
@@ -64,7 +65,8 @@ extension SQLValue {
         }
     }
 
-    /// As `array_recv` reads it: dimensions, whether there are nulls, the elements' type, the length and the first index, the elements.
+    /// As `array_recv` reads it: dimensions, whether there are nulls, the elements' type, the length and the first
+    /// index, the elements.
     private static func encode(_ values: [SQLValue], of element: SQLElement) -> [UInt8] {
         let type = bigEndian(UInt64(element.rawValue), 4)
         guard !values.isEmpty else { return bigEndian(0, 4) + bigEndian(0, 4) + type }

@@ -7,13 +7,14 @@ package protocol ClientWebSocketHandler: WebSocketEvents {
     func webSocketOpened(_ webSocket: ClientWebSocket)
 }
 
-/// One established client WebSocket on libwebsockets' WebSocket role. Tools use it to test the gateway against framing that isn't the
-/// gateway's own. Reactor thread only.
+/// One established client WebSocket on libwebsockets' WebSocket role. Tools use it to test the gateway against framing
+/// that isn't the gateway's own. Reactor thread only.
 ///
-/// Output is collected and written at the end of the turn. Stream bytes go out in binary messages with arbitrary boundaries; messages go
-/// out whole, one by one. The owner bounds the output by `queuedBytes`.
+/// Output is collected and written at the end of the turn. Stream bytes go out in binary messages with arbitrary
+/// boundaries; messages go out whole, one by one. The owner bounds the output by `queuedBytes`.
 package final class ClientWebSocket: Flushable {
-    /// The maximum payload of a frame. Stream bytes are sent in messages of at most this size; longer messages are fragmented.
+    /// The maximum payload of a frame. Stream bytes are sent in messages of at most this size; longer messages are
+    /// fragmented.
     package static let maximumFrameBytes = FrameQueue.maximumPayloadBytes
 
     package let reactor: Reactor
@@ -21,7 +22,8 @@ package final class ClientWebSocket: Flushable {
     private var wsi: OpaquePointer?
     private var handler: (any ClientWebSocketHandler)?
     private let maximumMessageBytes: Int
-    /// Time limit for sending the answer to the peer's Close frame. libwebsockets gives our own Close frame the same time.
+    /// Time limit for sending the answer to the peer's Close frame. libwebsockets gives our own Close frame the same
+    /// time.
     private static let closeSeconds: Int32 = 5
 
     private var output = FrameQueue()
@@ -78,8 +80,8 @@ package final class ClientWebSocket: Flushable {
         reactor.touch(self)
     }
 
-    /// Pauses and resumes reading from the socket. While it is paused, TCP flow control slows the peer down. The socket isn't polled then,
-    /// so only a write detects that the peer is gone: the owner must keep sending pings.
+    /// Pauses and resumes reading from the socket. While it is paused, TCP flow control slows the peer down. The socket
+    /// isn't polled then, so only a write detects that the peer is gone: the owner must keep sending pings.
     ///
     /// Takes effect at the end of the turn. Bytes read by then, at most one TLS record, are still delivered.
     package func setReading(paused: Bool) {
@@ -89,7 +91,8 @@ package final class ClientWebSocket: Flushable {
         reactor.touch(self)
     }
 
-    /// Sends the queue, then a Close frame, then waits for the peer's Close frame (RFC 6455 §7.1.2). Only the first call has an effect.
+    /// Sends the queue, then a Close frame, then waits for the peer's Close frame (RFC 6455 §7.1.2). Only the first
+    /// call has an effect.
     ///
     /// - Parameter reason: at most 123 bytes of UTF-8.
     package func close(code: UInt16, reason: String) {
@@ -106,7 +109,8 @@ package final class ClientWebSocket: Flushable {
         owner.kill()
     }
 
-    /// Ends the connection with a TCP reset. All queued data is lost on both sides. For clients that simulate a failing network.
+    /// Ends the connection with a TCP reset. All queued data is lost on both sides. For clients that simulate a failing
+    /// network.
     package func reset() {
         reactor.preconditionOnThread()
         guard let wsi else { return }
@@ -142,7 +146,8 @@ package final class ClientWebSocket: Flushable {
         let isLast = lws_is_final_fragment(wsi) != 0
         isInsideMessage = !isLast
         messageBytes = (isFirst ? 0 : messageBytes) + input.count
-        // The announced rest of the frame counts too, so an oversized message is refused at its first piece. It may be up to 2^63 - 1.
+        // The announced rest of the frame counts too, so an oversized message is refused at its first piece. It may be
+        // up to 2^63 - 1.
         guard messageBytes <= maximumMessageBytes,
             UInt64(lws_remaining_packet_payload(wsi)) <= UInt64(maximumMessageBytes - messageBytes)
         else {
@@ -184,8 +189,8 @@ package final class ClientWebSocket: Flushable {
         return -1
     }
 
-    /// The peer's Close frame arrived while ours was waiting behind queued bytes. The queue is dropped, and our own code and reason are the
-    /// answer. If our Close frame was already sent, libwebsockets completes the handshake.
+    /// The peer's Close frame arrived while ours was waiting behind queued bytes. The queue is dropped, and our own
+    /// code and reason are the answer. If our Close frame was already sent, libwebsockets completes the handshake.
     private func crossed() -> Int32 {
         guard let wsi, let closing, !hasBegunClose else { return 0 }
         hasBegunClose = true
@@ -194,8 +199,8 @@ package final class ClientWebSocket: Flushable {
         return -1
     }
 
-    /// A Close frame's payload is empty, or a code followed by UTF-8 (RFC 6455 §5.5.1). libwebsockets has already replaced codes that may
-    /// not be sent by 1002.
+    /// A Close frame's payload is empty, or a code followed by UTF-8 (RFC 6455 §5.5.1). libwebsockets has already
+    /// replaced codes that may not be sent by 1002.
     private func faultOfClose(_ input: UnsafeRawBufferPointer) -> lws_close_status? {
         if input.count == 1 { return LWS_CLOSE_STATUS_PROTOCOL_ERR }
         guard input.count > 2 else { return nil }
@@ -224,9 +229,9 @@ package final class ClientWebSocket: Flushable {
 
     /// Writes until the socket is full or the queue is empty.
     ///
-    /// It never writes to a socket that isn't writable, so libwebsockets never holds back part of a frame. If libwebsockets 4.1.6 closes a
-    /// connection in that state (for a fault of the peer) while TLS has input waiting, it spins forever. If it holds back bytes
-    /// nevertheless, the connection is dropped at once.
+    /// It never writes to a socket that isn't writable, so libwebsockets never holds back part of a frame. If
+    /// libwebsockets 4.1.6 closes a connection in that state (for a fault of the peer) while TLS has input waiting, it
+    /// spins forever. If it holds back bytes nevertheless, the connection is dropped at once.
     func flush() {
         guard let wsi else { return }
         let isClosed = isClosedByLibwebsockets
@@ -250,8 +255,9 @@ package final class ClientWebSocket: Flushable {
         }
     }
 
-    /// Never call it inside a callback: libwebsockets 4.1.6 then buffers the rest of its read, and spins forever if TLS still holds part of
-    /// the record. After a Close frame reading is never paused, because the peer's Close frame must be received.
+    /// Never call it inside a callback: libwebsockets 4.1.6 then buffers the rest of its read, and spins forever if TLS
+    /// still holds part of the record. After a Close frame reading is never paused, because the peer's Close frame must
+    /// be received.
     private func applyPause(to wsi: OpaquePointer) {
         let pauses = wantsPause && !isDeaf
         guard pauses != isPaused else { return }
@@ -271,7 +277,8 @@ package final class ClientWebSocket: Flushable {
         }
     }
 
-    /// A client masks its frames (RFC 6455 §5.3). libwebsockets does this: it takes a payload and overwrites our header in front of it.
+    /// A client masks its frames (RFC 6455 §5.3). libwebsockets does this: it takes a payload and overwrites our header
+    /// in front of it.
     private func writeMasked(_ frames: UnsafeMutableRawBufferPointer, to wsi: OpaquePointer) -> Int? {
         guard let count = FrameQueue.frameBytes(at: 0, of: UnsafeRawBufferPointer(frames)) else { return nil }
         let kind =
@@ -291,8 +298,8 @@ package final class ClientWebSocket: Flushable {
         return lws_write(wsi, start, bytes.count, lws_write_protocol(kind)) >= 0
     }
 
-    /// libwebsockets closes by itself after a fault of the peer and reports nothing before the connection ends. No data may follow its
-    /// Close frame (RFC 6455 §5.5.1), so the queue is dropped.
+    /// libwebsockets closes by itself after a fault of the peer and reports nothing before the connection ends. No data
+    /// may follow its Close frame (RFC 6455 §5.5.1), so the queue is dropped.
     private var isClosedByLibwebsockets: Bool {
         guard let wsi, !hasBegunClose, lws_get_close_length(wsi) > 0 else { return false }
         isDeaf = true
@@ -300,10 +307,11 @@ package final class ClientWebSocket: Flushable {
         return true
     }
 
-    /// Starts the closing handshake once the queue is empty. libwebsockets sends the Close frame and waits for the peer's.
+    /// Starts the closing handshake once the queue is empty. libwebsockets sends the Close frame and waits for the
+    /// peer's.
     ///
-    /// It isn't started by returning -1 from the writeable callback: in Debian's build of 4.1.6 (with `_DEBUG`) the libuv path then closes
-    /// a second time at once, and the frame is never sent.
+    /// It isn't started by returning -1 from the writeable callback: in Debian's build of 4.1.6 (with `_DEBUG`) the
+    /// libuv path then closes a second time at once, and the frame is never sent.
     private func beginClose() {
         guard let wsi, let closing, !hasBegunClose else { return }
         hasBegunClose = true

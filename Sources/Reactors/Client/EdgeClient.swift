@@ -46,14 +46,14 @@ package struct WebSocketClientFailure: Error, Sendable, Equatable {
     }
 }
 
-/// A client for the edge: sends HTTP requests and opens WebSockets from a reactor, for tools. One instance per server; it holds the state
-/// that its connections share.
+/// A client for the edge: sends HTTP requests and opens WebSockets from a reactor, for tools. One instance per server;
+/// it holds the state that its connections share.
 package final class EdgeClient {
     private let reactor: Reactor
     private let settings: EdgeClientSettings
     private let vhost: OpaquePointer
-    /// Tried in this order. libwebsockets would resolve the name itself, but gives up when the first address refuses the connection, as
-    /// `::1` does if the gateway listens on 127.0.0.1 only.
+    /// Tried in this order. libwebsockets would resolve the name itself, but gives up when the first address refuses
+    /// the connection, as `::1` does if the gateway listens on 127.0.0.1 only.
     private let addresses: [String]
 
     /// On the reactor's thread. Waits for the name to be resolved, as libwebsockets would.
@@ -198,7 +198,8 @@ package final class EdgeClient {
             opaque.release()
             return false
         }
-        // A connection that failed at once may be closed in a later turn: nil doesn't say whether WSI_DESTROY was called.
+        // A connection that failed at once may be closed in a later turn: nil doesn't say whether WSI_DESTROY was
+        // called.
         return true
     }
 
@@ -224,7 +225,8 @@ package final class EdgeClient {
 
 /// A client's connection, from dial to close. Reactor thread only.
 class ClientConnection: LWSOwner {
-    /// Called instead of reporting a failure, as long as no request was sent: a request that may have arrived isn't repeated.
+    /// Called instead of reporting a failure, as long as no request was sent: a request that may have arrived isn't
+    /// repeated.
     var tryNextAddress: (() -> Void)?
 
     override func callback(_ reason: lws_callback_reasons, _ buffer: UnsafeMutableRawBufferPointer) -> Int32 {

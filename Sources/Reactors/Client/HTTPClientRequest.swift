@@ -135,8 +135,8 @@ final class HTTPClientRequest: ClientConnection {
 
 /// Reads the response to a request of libwebsockets' own client.
 enum ClientAnswer {
-    /// A header field, by its lower-case name with a colon; nil if it is absent. Call it inside a callback during which `wsi` still holds
-    /// the header.
+    /// A header field, by its lower-case name with a colon; nil if it is absent. Call it inside a callback during which
+    /// `wsi` still holds the header.
     static func field(_ wsi: OpaquePointer, _ name: String) -> String? {
         let length = Int(lws_hdr_custom_length(wsi, name, Int32(name.utf8.count)))
         guard length >= 0 else { return nil }

@@ -57,8 +57,8 @@ package final class ConnectionCensus: Sendable {
         }
     }
 
-    /// Counts a socket whose client address isn't known yet, only the proxy's. It counts toward the total only. Returns the same as
-    /// `enter`; if it is admitted, `name` or `leaveUnnamed` must follow.
+    /// Counts a socket whose client address isn't known yet, only the proxy's. It counts toward the total only. Returns
+    /// the same as `enter`; if it is admitted, `name` or `leaveUnnamed` must follow.
     func enterUnnamed() -> CensusRefusal? {
         counts.withLock { counts in
             guard counts.total < counts.maximum else { return .total }
@@ -69,7 +69,8 @@ package final class ConnectionCensus: Sendable {
 
     /// Assigns the client's address to a socket that `enterUnnamed` counted.
     ///
-    /// - Returns: why the socket is refused; it is no longer counted then. If it is admitted (nil), `leave` must be called exactly once.
+    /// - Returns: why the socket is refused; it is no longer counted then. If it is admitted (nil), `leave` must be
+    ///   called exactly once.
     func name(_ peer: SocketAddress) -> CensusRefusal? {
         leaveUnnamed()
         return enter(peer)

@@ -2,7 +2,8 @@ import Compression
 import Synchronization
 import WebSocketWire
 
-/// Compression settings for the edge's WebSockets (permessage-deflate, RFC 7692). It is used only if the upgrade's handler allows it.
+/// Compression settings for the edge's WebSockets (permessage-deflate, RFC 7692). It is used only if the upgrade's
+/// handler allows it.
 package struct EdgeCompression: Sendable {
     let settings: DeflateSettings
     let memory: CompressionMemory
@@ -91,7 +92,8 @@ final class CompressionLease {
     deinit { memory.release(agreement, isDeflaterSuspended: isDeflaterSuspended) }
 }
 
-/// The deflaters of one reactor that keep no context. Each serves any number of WebSockets, one message at a time. Reactor thread only.
+/// The deflaters of one reactor that keep no context. Each serves any number of WebSockets, one message at a time.
+/// Reactor thread only.
 final class SharedDeflaters {
     /// zlib's compression level.
     private(set) var level: Int

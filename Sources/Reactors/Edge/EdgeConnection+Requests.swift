@@ -67,7 +67,8 @@ extension EdgeConnection: HTTPDriver {
         write(answer, ResponseWriter(for: head))
     }
 
-    /// Answers a request that no handler has received, and ends the connection: the start of the next request is unknown.
+    /// Answers a request that no handler has received, and ends the connection: the start of the next request is
+    /// unknown.
     func refuse(fault: EdgeFault) { end(with: listener.handler.answer(to: fault, peer: client)) }
 
     private func end(with answer: HTTPAnswer) {
@@ -119,7 +120,8 @@ extension EdgeConnection: HTTPDriver {
         listener.handler.handle(PassedOnUpgrade(upgrade: exchange, preface: forwarded))
     }
 
-    /// Called by the upgrade's exchange. The 101 is written at once, so the return value tells reliably whether it was sent.
+    /// Called by the upgrade's exchange. The 101 is written at once, so the return value tells reliably whether it was
+    /// sent.
     func accept(_ handler: any WebSocketHandler, _ opening: OpeningHandshake, compresses: Bool) -> Bool {
         let limits = MessageLimits(messageBytes: limits.maximumMessageBytes)
         let compression = compresses ? listener.compression(to: opening.extensions, limits) : nil

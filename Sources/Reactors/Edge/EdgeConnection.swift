@@ -8,9 +8,9 @@ import WireText
 
 /// One client socket, from accept to close: TLS, then HTTP requests one after another, then possibly a WebSocket.
 ///
-/// libwebsockets transports its bytes in the raw role: it polls, reads, writes and performs TLS. This class and the pure targets interpret
-/// the bytes. Stages only move forward, except for keep-alive, and each has a deadline. All output except a 101 is written at the end of a
-/// turn, outside libwebsockets' callbacks. Reactor thread only.
+/// libwebsockets transports its bytes in the raw role: it polls, reads, writes and performs TLS. This class and the
+/// pure targets interpret the bytes. Stages only move forward, except for keep-alive, and each has a deadline. All
+/// output except a 101 is written at the end of a turn, outside libwebsockets' callbacks. Reactor thread only.
 final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     enum Stage {
         case handshakingTLS
@@ -60,7 +60,8 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         /// Inside `adopt`: libwebsockets tries to read before the socket is known to be readable.
         case adopting
         case idle(hasBegun: Bool)
-        /// Has input and waits for the reactor to have time. While reading is paused (`isPaused`), the socket isn't polled.
+        /// Has input and waits for the reactor to have time. While reading is paused (`isPaused`), the socket isn't
+        /// polled.
         case waiting(hasBegun: Bool, isPaused: Bool)
         /// Being read now.
         ///
@@ -195,8 +196,8 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
 
     // MARK: The TLS handshake
 
-    /// Called by `HandshakeGate`, inside OpenSSL. Returns whether OpenSSL may read the socket now; if not, the connection waits for its
-    /// turn.
+    /// Called by `HandshakeGate`, inside OpenSSL. Returns whether OpenSSL may read the socket now; if not, the
+    /// connection waits for its turn.
     func mayReadHandshake() -> Bool {
         switch handshake {
         case .reading(let mayCompute):
@@ -218,8 +219,8 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         if case .waiting(let hasBegun, _) = handshake { hasBegun } else { false }
     }
 
-    /// Whether the next flight is costly, once the first has been read. Also true if the first flight is incomplete, because the key
-    /// exchange is still to be computed.
+    /// Whether the next flight is costly, once the first has been read. Also true if the first flight is incomplete,
+    /// because the key exchange is still to be computed.
     var isHandshakeCostly: Bool {
         guard let ssl = wsi.flatMap(lws_get_ssl) else { return false }
         return !CostlyFlight.hasAnswered(on: ssl) || CostlyFlight.isNext(on: ssl)
@@ -274,8 +275,8 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     /// `POLLRDHUP` of poll(2), which Swift's Glibc lacks.
     private static let pollPeerEnded: Int16 = 0x2000
 
-    /// Whether the client has closed or reset TCP. The kernel is asked, because libwebsockets reports it only after all earlier input has
-    /// been read, and never while reading is paused.
+    /// Whether the client has closed or reset TCP. The kernel is asked, because libwebsockets reports it only after all
+    /// earlier input has been read, and never while reading is paused.
     var hasClientGone: Bool {
         guard let wsi else { return true }
         var socket = pollfd(fd: lws_get_socket_fd(wsi), events: Self.pollPeerEnded, revents: 0)
@@ -299,8 +300,8 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         return 0
     }
 
-    /// After the handshake libwebsockets waits for the connection to be marked established, which never happens in its raw role. The
-    /// gateway's own deadlines apply instead.
+    /// After the handshake libwebsockets waits for the connection to be marked established, which never happens in its
+    /// raw role. The gateway's own deadlines apply instead.
     private func endLibwebsocketsTimeout() {
         guard !hasEndedTimeout, let wsi else { return }
         hasEndedTimeout = true
@@ -365,7 +366,8 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         lws_cancel_service(lws_get_context(wsi))
     }
 
-    /// TCP flow control slows down a client that keeps sending while its request is being answered. Never call it inside a callback.
+    /// TCP flow control slows down a client that keeps sending while its request is being answered. Never call it
+    /// inside a callback.
     private func applyPause(to wsi: OpaquePointer) {
         let pauses = http?.isFull ?? false
         guard pauses != isPaused else { return }

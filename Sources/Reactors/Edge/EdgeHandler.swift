@@ -5,8 +5,8 @@ package import WireText
 
 /// The edge's requests to the layers behind it. One per reactor; called on its thread.
 package protocol EdgeHandler: AnyObject {
-    /// The head of a request or upgrade has arrived; nil for input that isn't a valid request. The rest of the request has not been
-    /// examined. Who accepts it says whose it is, once for all that follows.
+    /// The head of a request or upgrade has arrived; nil for input that isn't a valid request. The rest of the request
+    /// has not been examined. Who accepts it says whose it is, once for all that follows.
     func limit(_ head: RequestHead?, peer: SocketAddress, isUnnamed: Bool) -> RequestLimitation
 
     /// A complete request: head and body. Answer it through the exchange, now or later.
@@ -15,7 +15,8 @@ package protocol EdgeHandler: AnyObject {
     /// A request for a WebSocket, not answered yet. Accept or refuse it, now or later.
     func handle(_ upgrade: UpgradeExchange)
 
-    /// The same for an upgrade that another gateway of the fleet has passed on. It comes here only, and must not be passed on again.
+    /// The same for an upgrade that another gateway of the fleet has passed on. It comes here only, and must not be
+    /// passed on again.
     func handle(_ passedOn: PassedOnUpgrade)
 
     /// A socket was closed before TLS.
@@ -111,14 +112,17 @@ package final class HTTPExchange {
     }
 }
 
-/// A WebSocket upgrade request and its decision, with everything that the edge knows of the client. On the reactor's thread.
+/// A WebSocket upgrade request and its decision, with everything that the edge knows of the client. On the reactor's
+/// thread.
 ///
-/// While it is undecided the client may disconnect, which `isPending` detects, or send more. A bounded amount is kept, then reading stops.
+/// While it is undecided the client may disconnect, which `isPending` detects, or send more. A bounded amount is kept,
+/// then reading stops.
 package final class UpgradeExchange {
     package let head: RequestHead
     /// The handshake, if it conforms to RFC 6455 §4.2.1; only then the upgrade can be accepted.
     package let opening: Result<OpeningHandshake, OpeningHandshake.Fault>
-    /// The subprotocol that the 101 will name: the first offered one that the edge supports (RFC 6455 §4.2.2); nil if there is none.
+    /// The subprotocol that the 101 will name: the first offered one that the edge supports (RFC 6455 §4.2.2); nil if
+    /// there is none.
     package let subprotocol: String?
     /// Those that the edge supports.
     package let knownSubprotocols: [String]
@@ -144,8 +148,8 @@ package final class UpgradeExchange {
         self.connection = connection
     }
 
-    /// The upgrade is undecided and the client is still connected; a system call finds out. Check it before consuming a resource of the
-    /// client.
+    /// The upgrade is undecided and the client is still connected; a system call finds out. Check it before consuming a
+    /// resource of the client.
     package var isPending: Bool {
         guard let connection else { return false }
         return !connection.hasClientGone
@@ -178,7 +182,8 @@ package final class UpgradeExchange {
         report?()
     }
 
-    /// Ends the connection without a response, for a client that is gone: while reading is paused, nothing else would detect that.
+    /// Ends the connection without a response, for a client that is gone: while reading is paused, nothing else would
+    /// detect that.
     package func abandon() {
         reactor.preconditionOnThread()
         whenGone = nil

@@ -11,7 +11,8 @@ package import WireText
 package struct EdgeLimits: Sendable {
     /// From accept, or from the end of a proxy's PROXY header, to the end of the TLS handshake.
     package var tlsHandshakeMilliseconds = 10_000
-    /// From there, or from the end of an idle wait, to the last header. A proxy's PROXY header has the same time, from accept on.
+    /// From there, or from the end of an idle wait, to the last header. A proxy's PROXY header has the same time, from
+    /// accept on.
     package var headerMilliseconds = 10_000
     /// From the headers to the last byte of the body.
     package var bodyMilliseconds = 10_000
@@ -39,7 +40,8 @@ package struct EdgeSettings: Sendable {
     package var strictTransport = "max-age=31536000"
     /// Nil: no WebSocket is compressed.
     package var compression: EdgeCompression?
-    /// Trusted proxies, which must send a PROXY header before TLS. A PROXY header from any other peer is treated as TLS input.
+    /// Trusted proxies, which must send a PROXY header before TLS. A PROXY header from any other peer is treated as TLS
+    /// input.
     package var trustsProxy: @Sendable (SocketAddress) -> Bool = { _ in false }
 
     package init(tls: TLSSettings?, subprotocols: [String], limits: EdgeLimits) {
@@ -76,7 +78,8 @@ final class EdgeListener: TimerTarget {
     unowned let reactor: Reactor
     private(set) var settings: EdgeSettings
     private let tls: EdgeTLS?
-    /// Nil: it listens for clients. Otherwise only other gateways of the fleet are served, which pass their clients' upgrades on.
+    /// Nil: it listens for clients. Otherwise only other gateways of the fleet are served, which pass their clients'
+    /// upgrades on.
     let gateways: GatewayAccess?
     let census: ConnectionCensus
     let handler: any EdgeHandler
@@ -84,7 +87,8 @@ final class EdgeListener: TimerTarget {
         handler.connectionRefused(.handshakeRate)
     }
     private let vhost: OpaquePointer
-    /// C strings and the protocol table. libwebsockets keeps pointers to them for the life of the vhost; they are never freed before.
+    /// C strings and the protocol table. libwebsockets keeps pointers to them for the life of the vhost; they are never
+    /// freed before.
     private let protocols: UnsafeMutablePointer<lws_protocols>
     /// One for each address.
     private var listening: [(descriptor: Int32, poll: UnsafeMutablePointer<uv_poll_t>)] = []
@@ -130,8 +134,8 @@ final class EdgeListener: TimerTarget {
         self.vhost = vhost
     }
 
-    /// Applies the settings that can change at run time: times, sizes, proxies, and the TLS certificate and trust. They apply to later
-    /// connections and requests. Whether TLS is on, and what libwebsockets was given at start, stays.
+    /// Applies the settings that can change at run time: times, sizes, proxies, and the TLS certificate and trust. They
+    /// apply to later connections and requests. Whether TLS is on, and what libwebsockets was given at start, stays.
     func replace(_ new: EdgeSettings, material: TLSMaterial?) {
         reactor.preconditionOnThread()
         settings.limits = new.limits
@@ -141,8 +145,8 @@ final class EdgeListener: TimerTarget {
         if let compression = new.compression { deflaters.setLevel(compression.settings.level) }
         guard let tls, let material else { return }
         settings.tls = material.settings
-        // Each connection keeps the certificates and revocation lists that it began with. Unchanged files are therefore kept in memory only
-        // once.
+        // Each connection keeps the certificates and revocation lists that it began with. Unchanged files are therefore
+        // kept in memory only once.
         if !material.isSame(as: tls.material) { tls.material = material }
     }
 
@@ -177,7 +181,8 @@ final class EdgeListener: TimerTarget {
         beginAccepting()
     }
 
-    /// Without accepting, new connections wait in the kernel's queues. Another process that has the same sockets may accept them.
+    /// Without accepting, new connections wait in the kernel's queues. Another process that has the same sockets may
+    /// accept them.
     func setAccepting(_ accepts: Bool) {
         isHeld = !accepts
         guard isHeld else { return beginAccepting() }
@@ -302,7 +307,8 @@ final class EdgeListener: TimerTarget {
 
     // MARK: Without descriptors
 
-    /// Without a pause the poll would fire again at once until a descriptor becomes free. Established connections go on.
+    /// Without a pause the poll would fire again at once until a descriptor becomes free. Established connections go
+    /// on.
     private func pauseAccepting(_ reason: String) {
         guard !listening.isEmpty else { return }
         for socket in listening { uv_poll_stop(socket.poll) }

@@ -1,11 +1,11 @@
 import DequeModule
 
-/// A queue of elements from many sources in which no source can crowd out another (the scheduling of RFC 8290, FQ-CoDel, without its queue
-/// limits).
+/// A queue of elements from many sources in which no source can crowd out another (the scheduling of RFC 8290,
+/// FQ-CoDel, without its queue limits).
 ///
-/// A new source is served first; sources that have been served take turns after it. One of those is served after every `newInRow` new ones,
-/// so that an endless supply of new sources starves none of them. A served source stays known until its next turn, so leaving
-/// and coming back gives it no advantage, unless `forget` clears it.
+/// A new source is served first; sources that have been served take turns after it. One of those is served after every
+/// `newInRow` new ones, so that an endless supply of new sources starves none of them. A served source stays known
+/// until its next turn, so leaving and coming back gives it no advantage, unless `forget` clears it.
 struct FairQueue<Source: Hashable, Element> {
     private var waiting: [Source: Deque<Element>] = [:]
     private var new: Deque<Source> = []
@@ -53,8 +53,8 @@ struct FairQueue<Source: Hashable, Element> {
         return old.popFirst().map { ($0, false) }
     }
 
-    /// Each call of `removeFirst` adds at most one served source and removes up to two that have nothing waiting, so their number stays
-    /// small.
+    /// Each call of `removeFirst` adds at most one served source and removes up to two that have nothing waiting, so
+    /// their number stays small.
     private mutating func forgetServed() {
         for _ in 0..<2 {
             guard let source = old.first, waiting[source]?.isEmpty != false else { return }
@@ -75,7 +75,8 @@ struct FairQueue<Source: Hashable, Element> {
     /// The largest number of elements waiting of any one source.
     var largestCount: Int { waiting.values.lazy.map(\.count).max() ?? 0 }
 
-    /// Removes the newest element of the source with the most, so that a full queue penalises the source that filled it.
+    /// Removes the newest element of the source with the most, so that a full queue penalises the source that filled
+    /// it.
     mutating func removeNewestOfLargest() -> Element? {
         guard let source = waiting.max(by: { $0.value.count < $1.value.count })?.key,
             let element = waiting[source]?.popLast()

@@ -1,5 +1,5 @@
-/// Checks whether a peer's first bytes are the header of a TLS record that can answer a ClientHello (RFC 8446 §5.1). The bytes may be split
-/// anywhere.
+/// Checks whether a peer's first bytes are the header of a TLS record that can answer a ClientHello (RFC 8446 §5.1).
+/// The bytes may be split anywhere.
 struct FirstTLSRecord {
     private var seen = 0
 

@@ -3,11 +3,12 @@ import COpenSSL
 import Glibc
 import WireText
 
-/// The connections of one reactor whose handshake has unread input (`HandshakeGate`), and the time budget that a turn gives them.
+/// The connections of one reactor whose handshake has unread input (`HandshakeGate`), and the time budget that a turn
+/// gives them.
 ///
-/// It runs at the end of each turn, after the sessions' output is written, for up to `turnNanoseconds`. A flood of handshakes therefore
-/// slows down handshakes only. Addresses are served in turn (`FairQueue`), so that a client with its own address doesn't wait behind a
-/// flood. Reactor thread only.
+/// It runs at the end of each turn, after the sessions' output is written, for up to `turnNanoseconds`. A flood of
+/// handshakes therefore slows down handshakes only. Addresses are served in turn (`FairQueue`), so that a client with
+/// its own address doesn't wait behind a flood. Reactor thread only.
 final class HandshakeQueue: TimerTarget {
     /// The time for computing handshakes in one turn. One handshake may exceed it by its own cost.
     static let turnNanoseconds: UInt64 = 4_000_000
@@ -26,8 +27,8 @@ final class HandshakeQueue: TimerTarget {
     private var beginning = FairQueue<AddressPrefix, EdgeConnection>()
     /// Later flights of handshakes in progress.
     private var continuing = FairQueue<AddressPrefix, EdgeConnection>()
-    /// Later flights that cost many times as much (`CostlyFlight`). They have their own queue: otherwise a few hundred costly flights sent
-    /// at once would delay all others by a second.
+    /// Later flights that cost many times as much (`CostlyFlight`). They have their own queue: otherwise a few hundred
+    /// costly flights sent at once would delay all others by a second.
     private var costly = FairQueue<AddressPrefix, EdgeConnection>()
     private var roundsSinceCostly = 0
     private lazy var timer = ReactorTimer(on: reactor)
@@ -165,8 +166,8 @@ private struct FlightRate {
     }
 }
 
-/// Ends connections whose client repeatedly requests new keys (RFC 8446 §4.6.3). Each request costs the gateway work and a response, and
-/// never appears as application data. Renegotiation requests (TLS 1.2) count too.
+/// Ends connections whose client repeatedly requests new keys (RFC 8446 §4.6.3). Each request costs the gateway work
+/// and a response, and never appears as application data. Renegotiation requests (TLS 1.2) count too.
 enum HandshakeFlood {
     /// The limit for the life of a connection. TLS stacks request new keys only after hundreds of gigabytes.
     static let maximumMessages = 16
@@ -193,8 +194,8 @@ enum HandshakeFlood {
         type == clientHello && SSL_get_peer_finished(ssl, nil, 0) > 0
     }
 
-    /// Called inside OpenSSL, which reads such messages as long as they arrive. Marking the session as shut down stops that: OpenSSL reads
-    /// no further, and libwebsockets closes the connection.
+    /// Called inside OpenSSL, which reads such messages as long as they arrive. Marking the session as shut down stops
+    /// that: OpenSSL reads no further, and libwebsockets closes the connection.
     private static func count(_ ssl: OpaquePointer) {
         let number = Int(bitPattern: SSL_get_ex_data(ssl, countIndex)) + 1
         SSL_set_ex_data(ssl, countIndex, UnsafeMutableRawPointer(bitPattern: number))

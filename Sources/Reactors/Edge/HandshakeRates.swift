@@ -3,8 +3,8 @@ import WireText
 
 /// The rate limits for new TLS handshakes, per address and in total. Shared by all reactors of a process.
 package final class HandshakeRates: Sendable {
-    /// `TLS_HANDSHAKES_PER_SECOND_PER_ADDRESS`. After an outage all phones behind one carrier address reconnect together; the burst allows
-    /// for that.
+    /// `TLS_HANDSHAKES_PER_SECOND_PER_ADDRESS`. After an outage all phones behind one carrier address reconnect
+    /// together; the burst allows for that.
     package static let defaultPerSecondPerAddress = 20
     /// `TLS_HANDSHAKES_PER_SECOND`
     package static let defaultPerSecond = 1_000
@@ -40,7 +40,8 @@ package final class HandshakeRates: Sendable {
             (perAddress, total, costly) = (new.perAddress, new.total, new.costly)
         }
 
-        /// Forgets addresses whose allowance is full again; they count as new. It walks the whole table, so it runs at most once a second.
+        /// Forgets addresses whose allowance is full again; they count as new. It walks the whole table, so it runs at
+        /// most once a second.
         mutating func forget(at now: UInt64) {
             guard now >= nextForgetting else { return }
             nextForgetting = now + 1_000_000_000
@@ -75,8 +76,8 @@ package final class HandshakeRates: Sendable {
         }
     }
 
-    /// Reserves the next slot of the total rate, which may lie in the future. Waiting reactors therefore get their slots in the order in
-    /// which they asked.
+    /// Reserves the next slot of the total rate, which may lie in the future. Waiting reactors therefore get their
+    /// slots in the order in which they asked.
     ///
     /// - Returns: when the slot may be used; `now` if at once.
     func takeFromTotal(at now: UInt64) -> UInt64 {
@@ -89,7 +90,8 @@ package final class HandshakeRates: Sendable {
     }
 }
 
-/// A rate limit with a burst (the generic cell rate algorithm). Its only state is the time at which the allowance is full again.
+/// A rate limit with a burst (the generic cell rate algorithm). Its only state is the time at which the allowance is
+/// full again.
 struct Allowance {
     private let interval: UInt64
     private let burst: UInt64

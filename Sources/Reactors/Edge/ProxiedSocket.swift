@@ -5,8 +5,8 @@ import WireText
 
 /// A socket opened by a trusted proxy, until its PROXY header is read.
 ///
-/// It consumes exactly the header from the socket; libwebsockets reads the TLS data that follows. Owned by its listener. Reactor thread
-/// only.
+/// It consumes exactly the header from the socket; libwebsockets reads the TLS data that follows. Owned by its
+/// listener. Reactor thread only.
 final class ProxiedSocket: TimerTarget {
     enum Outcome {
         /// The real client; nil for the proxy's own connections (LOCAL) and for unknown clients (UNKNOWN).

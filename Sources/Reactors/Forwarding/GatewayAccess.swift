@@ -1,8 +1,8 @@
 import COpenSSL
 package import ForwardingWire
 
-/// Who may pass clients' upgrades on to this gateway: a peer whose certificate verifies against the fleet's own authority, and has the name that only
-/// gateways' certificates have.
+/// Who may pass clients' upgrades on to this gateway: a peer whose certificate verifies against the fleet's own
+/// authority, and has the name that only gateways' certificates have.
 package struct GatewayAccess: Sendable {
     /// In the certificates of all gateways of the fleet.
     package var peerName: String

@@ -19,8 +19,8 @@ package struct HTTPAnswer: Sendable {
 
     /// The response with the default headers added.
     ///
-    /// - Parameter strictTransport: the value of `Strict-Transport-Security`; nil without TLS: it may be sent over TLS only
-    ///   (RFC 6797 §7.2).
+    /// - Parameter strictTransport: the value of `Strict-Transport-Security`; nil without TLS: it may be sent over TLS
+    ///   only (RFC 6797 §7.2).
     func response(strictTransport: String?) -> Response {
         var response = Response(code: status)
         for (name, value) in headers { response.add(name, value) }

@@ -1,8 +1,8 @@
 import HTTPWire
 
-/// One connection's requests, one after the other: what a client's connection (`EdgeConnection`) and the internal listener's
-/// (`InternalConnection`) have in common. It drives the `HTTPStage` and calls the connection at each event, which may end the connection or
-/// its HTTP. Reactor thread only.
+/// One connection's requests, one after the other: what a client's connection (`EdgeConnection`) and the internal
+/// listener's (`InternalConnection`) have in common. It drives the `HTTPStage` and calls the connection at each event,
+/// which may end the connection or its HTTP. Reactor thread only.
 protocol HTTPDriver: AnyObject {
     /// Nil once the connection doesn't speak HTTP any more.
     var http: HTTPStage? { get set }

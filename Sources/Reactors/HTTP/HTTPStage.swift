@@ -1,6 +1,7 @@
 import HTTPWire
 
-/// A connection's state while it speaks HTTP: the current request, and the bytes received after a request that is not answered yet.
+/// A connection's state while it speaks HTTP: the current request, and the bytes received after a request that is not
+/// answered yet.
 struct HTTPStage {
     /// The maximum number of bytes kept while a request is being answered. One read of libwebsockets may exceed it.
     static let maximumKeptBytes = 16_384

@@ -1,11 +1,11 @@
 import CLibwebsockets
 import Glibc
 
-/// One end of the channel between a gateway and the process that replaces it: records, each with the sockets that belong to it. Blocking, for
-/// a thread of its own; one thread at a time.
+/// One end of the channel between a gateway and the process that replaces it: records, each with the sockets that
+/// belong to it. Blocking, for a thread of its own; one thread at a time.
 ///
-/// A record is its number of bytes and its number of sockets, four bytes each with the highest first, then its bytes. The sockets come with the
-/// first byte (SCM_RIGHTS, unix(7)).
+/// A record is its number of bytes and its number of sockets, four bytes each with the highest first, then its bytes.
+/// The sockets come with the first byte (SCM_RIGHTS, unix(7)).
 package final class HandoverChannel: Sendable {
     /// Far above a session with the largest OUTPUT_BUFFER_BYTES.
     package static let maximumRecordBytes = 134_217_728
@@ -32,7 +32,8 @@ package final class HandoverChannel: Sendable {
         return (HandoverChannel(ends[0]), ends[1])
     }
 
-    /// Whether a descriptor can be one: a program that is started by hand with the variable of the channel has none there.
+    /// Whether a descriptor can be one: a program that is started by hand with the variable of the channel has none
+    /// there.
     package static func isChannel(_ descriptor: Int32) -> Bool {
         var status = stat()
         return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK

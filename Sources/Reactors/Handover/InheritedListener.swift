@@ -60,8 +60,8 @@ package struct InheritedListener: Sendable {
         return getsockopt(descriptor, SOL_SOCKET, name, &value, &length) == 0 ? value : nil
     }
 
-    /// Divides sockets among reactors. Each socket is served, since a connection that waits in one waits in no other; and each reactor has
-    /// one, if need be a copy of another's.
+    /// Divides sockets among reactors. Each socket is served, since a connection that waits in one waits in no other;
+    /// and each reactor has one, if need be a copy of another's.
     static func spread(_ sockets: [Int32], over count: Int) throws(ReactorError) -> [[Int32]] {
         var spread = [[Int32]](repeating: [], count: count)
         for (index, socket) in sockets.enumerated() { spread[index % count].append(socket) }

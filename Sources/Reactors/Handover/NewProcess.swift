@@ -13,8 +13,8 @@ package struct NewProcess: Sendable {
     /// Where this process' program is, as long as nobody has replaced it.
     package static let programAtStart: String? = link("/proc/self/exe")
 
-    /// Starts a program with this process' arguments and environment, and nothing of its files but standard input, output and error, and the
-    /// channel.
+    /// Starts a program with this process' arguments and environment, and nothing of its files but standard input,
+    /// output and error, and the channel.
     ///
     /// - Parameter environment: nil: this process'.
     package static func start(

@@ -3,8 +3,9 @@ import Glibc
 
 /// The process that has made a channel, and whether it has ended.
 ///
-/// The end of the channel alone doesn't say that: a process may have closed it and go on. What counts is the process itself, by a descriptor (pidfd_open(2)) that never
-/// means a later process of the same number. Where the kernel doesn't say it, the process counts as alive.
+/// The end of the channel alone doesn't say that: a process may have closed it and go on. What counts is the process
+/// itself, by a descriptor (pidfd_open(2)) that never means a later process of the same number. Where the kernel
+/// doesn't say it, the process counts as alive.
 package final class OtherProcess: Sendable {
     private let descriptor: Int32
     /// It was gone before it could be looked for.

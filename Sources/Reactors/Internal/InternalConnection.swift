@@ -2,7 +2,8 @@ import Glibc
 import HTTPWire
 import WireText
 
-/// One connection of the internal listener: requests one after the other, each answered before the next is read. Reactor thread only.
+/// One connection of the internal listener: requests one after the other, each answered before the next is read.
+/// Reactor thread only.
 final class InternalConnection: TCPHandler, TimerTarget, HTTPDriver {
     private enum Stage {
         /// The TLS handshake.
@@ -17,8 +18,8 @@ final class InternalConnection: TCPHandler, TimerTarget, HTTPDriver {
     private static let handshakeNanoseconds: UInt64 = 5_000_000_000
     /// The limit for receiving a request, for deciding its response, and for sending it, each separately.
     private static let stepNanoseconds: UInt64 = 10_000_000_000
-    /// Between a response and the next request. Longer than the keep-alive of nginx (60 s) and Caddy (120 s): they close first, so none of
-    /// their requests meets a connection that is being closed.
+    /// Between a response and the next request. Longer than the keep-alive of nginx (60 s) and Caddy (120 s): they
+    /// close first, so none of their requests meets a connection that is being closed.
     private static let idleNanoseconds: UInt64 = 180_000_000_000
 
     private unowned let handler: any InternalHandler

@@ -17,8 +17,8 @@ package enum InternalRefusal: Sendable, Equatable, CaseIterable {
 
 /// Decides whether another connection to the internal listener is served, before any TLS work. Safe from any thread.
 ///
-/// Programs of this machine share one limit. Where other machines reach the listener, each address has its own limits too, so that a
-/// stranger can't hold all places or have the gateway compute handshakes all the time.
+/// Programs of this machine share one limit. Where other machines reach the listener, each address has its own limits
+/// too, so that a stranger can't hold all places or have the gateway compute handshakes all the time.
 final class InternalDoor: Sendable {
     /// Handshakes that begin in a second, over all addresses. One costs the gateway half a millisecond to three.
     static let handshakesPerSecond = 100

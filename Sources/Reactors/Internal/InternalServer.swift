@@ -95,7 +95,8 @@ package final class InternalExchange {
         connection?.respond(answer)
     }
 
-    /// Ends the connection without an answer. A proxy asks again on another connection, as when one that it keeps has been closed.
+    /// Ends the connection without an answer. A proxy asks again on another connection, as when one that it keeps has
+    /// been closed.
     package func drop() {
         reactor.preconditionOnThread()
         let connection = connection
@@ -106,8 +107,9 @@ package final class InternalExchange {
     func abandon() { connection = nil }
 }
 
-/// The internal listener: HTTP/1.1 for proxies and tools of the operator, usually on a loopback address or a Unix socket. It shares neither
-/// port nor limits with the clients' listener. On TCP it may have TLS, with the rules of the edge and a material of its own.
+/// The internal listener: HTTP/1.1 for proxies and tools of the operator, usually on a loopback address or a Unix
+/// socket. It shares neither port nor limits with the clients' listener. On TCP it may have TLS, with the rules of the
+/// edge and a material of its own.
 ///
 /// The first reactor accepts and passes the sockets to the reactors in turn. Each connection stays on its reactor.
 package final class InternalServer: Sendable {

@@ -1,6 +1,7 @@
 import COpenSSL
 
-/// The TLS of the internal listener on one reactor. Its rules are the edge's (`EdgeTLS.restrict`, `ClientChain`, `TLSMaterial`). Reactor thread only.
+/// The TLS of the internal listener on one reactor. Its rules are the edge's (`EdgeTLS.restrict`, `ClientChain`,
+/// `TLSMaterial`). Reactor thread only.
 ///
 /// Replacing the material affects later handshakes, and whether certificates that were presented before are still good.
 final class InternalTLS {

@@ -1,4 +1,5 @@
-/// The socket of an `InternalConnection`: plain (`TCPConnection`) or with TLS (`SecuredConnection`). Both call a `TCPHandler`. Reactor thread only.
+/// The socket of an `InternalConnection`: plain (`TCPConnection`) or with TLS (`SecuredConnection`). Both call a
+/// `TCPHandler`. Reactor thread only.
 protocol InternalTransport: AnyObject {
     /// Bytes that the kernel hasn't taken yet.
     var queuedBytes: Int { get }

@@ -20,8 +20,8 @@ final class SecuredConnection: TLSStream, InternalTransport {
 
     private var server: TLSServerSession? { session as? TLSServerSession }
 
-    /// Certificates and lists end, and reloads replace them, while a connection is open; so the peer's certificate is verified again when that
-    /// may have happened.
+    /// Certificates and lists end, and reloads replace them, while a connection is open; so the peer's certificate is
+    /// verified again when that may have happened.
     var isCertified: Bool {
         guard let server, stage == .open else { return false }
         if let verification, verification.material === server.material, reactor.now < verification.until {

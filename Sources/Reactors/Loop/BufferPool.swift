@@ -2,8 +2,8 @@ import CLibwebsockets
 
 /// Freed output blocks, kept for reuse: in the steady state nothing is allocated.
 ///
-/// Block sizes are powers of two from 4 KiB to 256 KiB. Up to 512 KiB of each size are kept, which serves many connections that write in
-/// the same turn; the rest is freed. Reactor thread only.
+/// Block sizes are powers of two from 4 KiB to 256 KiB. Up to 512 KiB of each size are kept, which serves many
+/// connections that write in the same turn; the rest is freed. Reactor thread only.
 final class BufferPool {
     static let smallestBlock = 4_096
     static let keptBytesPerSize = 524_288
@@ -52,7 +52,8 @@ final class BufferPool {
     }
 }
 
-/// A list of free blocks. The first bytes of each block hold the address of the next, so the list itself needs no memory.
+/// A list of free blocks. The first bytes of each block hold the address of the next, so the list itself needs no
+/// memory.
 struct FreeList {
     private var first: UnsafeMutableRawPointer?
     private(set) var count = 0

@@ -4,8 +4,9 @@ import Glibc
 
 /// The eventfd that wakes a libwebsockets context on libuv, while the context is destroyed.
 ///
-/// libwebsockets 4.1.6 closes this descriptor in `lws_context_destroy` and again one turn of the loop later, when another thread may have
-/// been given the number. In between, `occupy()` holds the number with a socket of its own, so that the second close meets that socket.
+/// libwebsockets 4.1.6 closes this descriptor in `lws_context_destroy` and again one turn of the loop later, when
+/// another thread may have been given the number. In between, `occupy()` holds the number with a socket of its own, so
+/// that the second close meets that socket.
 ///
 /// On the reactor's thread.
 final class EventPipe {
@@ -30,8 +31,9 @@ final class EventPipe {
         (handle, descriptor) = found
     }
 
-    /// Directly after `lws_context_destroy`. If another thread already has the number, the handle's close callback, which would close it, is
-    /// left out, and this turn is the loop's last: the context would wait for the callback for ever. Its memory is then never freed.
+    /// Directly after `lws_context_destroy`. If another thread already has the number, the handle's close callback,
+    /// which would close it, is left out, and this turn is the loop's last: the context would wait for the callback for
+    /// ever. Its memory is then never freed.
     func occupy() {
         let own = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         defer { if own >= 0, own != descriptor { close(own) } }

@@ -4,8 +4,9 @@ import Synchronization
 
 /// The only callback that libwebsockets calls. It decides nothing: it recovers the object and calls one method.
 ///
-/// Ownership: the context's user pointer is the reactor, unretained, because the reactor destroys the context. A `wsi`'s opaque pointer is
-/// its `LWSOwner` (an `EdgeConnection`, or a connection of an `EdgeClient`), retained at adoption and released at WSI_DESTROY.
+/// Ownership: the context's user pointer is the reactor, unretained, because the reactor destroys the context. A
+/// `wsi`'s opaque pointer is its `LWSOwner` (an `EdgeConnection`, or a connection of an `EdgeClient`), retained at
+/// adoption and released at WSI_DESTROY.
 ///
 /// - Returns: 0 to continue, -1 to close the connection.
 func lwsTrampoline(
@@ -39,11 +40,12 @@ func lwsTrampoline(
     return result
 }
 
-/// Calls that libwebsockets makes for an application with a poll loop of its own, if it is built for one: Debian 13's 4.3.5 is, Debian
-/// 12's 4.1.6 isn't. libuv polls here, so they never reach the owner, and the answer is always 0.
+/// Calls that libwebsockets makes for an application with a poll loop of its own, if it is built for one: Debian 13's
+/// 4.3.5 is, Debian 12's 4.1.6 isn't. libuv polls here, so they never reach the owner, and the answer is always 0.
 ///
-/// They aren't events, and -1 doesn't close the connection. If LOCK_POLL is refused while libwebsockets closes a connection, its tables
-/// keep the wsi, which is freed then, under a descriptor that is closed. The next connection with that descriptor aborts the process.
+/// They aren't events, and -1 doesn't close the connection. If LOCK_POLL is refused while libwebsockets closes a
+/// connection, its tables keep the wsi, which is freed then, under a descriptor that is closed. The next connection
+/// with that descriptor aborts the process.
 private func isPollBookkeeping(_ reason: lws_callback_reasons) -> Bool {
     switch reason {
     case LWS_CALLBACK_LOCK_POLL, LWS_CALLBACK_UNLOCK_POLL, LWS_CALLBACK_ADD_POLL_FD, LWS_CALLBACK_DEL_POLL_FD,
@@ -72,7 +74,8 @@ class LWSOwner {
     var wsi: OpaquePointer?
     /// libwebsockets knows this owner, so it calls WSI_DESTROY at the end.
     private(set) var hasBeenCalled = false
-    /// The number of libwebsockets callbacks for this wsi on the stack. Inside one, the connection is closed by returning -1.
+    /// The number of libwebsockets callbacks for this wsi on the stack. Inside one, the connection is closed by
+    /// returning -1.
     private var depth = 0
     /// `kill` was called: all further work for it stops.
     private(set) var isDoomed = false
@@ -99,8 +102,8 @@ class LWSOwner {
     func kill() {
         guard let wsi, !isDoomed else { return }
         isDoomed = true
-        // If libwebsockets holds back output it would flush that first, and 4.1.6 spins forever if TLS has input waiting in that state. So
-        // reading is turned off, and the shutdown prevents writes.
+        // If libwebsockets holds back output it would flush that first, and 4.1.6 spins forever if TLS has input
+        // waiting in that state. So reading is turned off, and the shutdown prevents writes.
         lws_rx_flow_control(wsi, 0)
         shutdown(lws_get_socket_fd(wsi), Int32(SHUT_RDWR))
         if depth == 0 {
@@ -111,8 +114,8 @@ class LWSOwner {
 
 /// Creates and destroys libwebsockets contexts.
 enum LWSContext {
-    /// In libwebsockets 4.1.6 each context that initializes TLS replaces a process-wide index. Contexts are therefore created
-    /// one after another, all of them before any accepts.
+    /// In libwebsockets 4.1.6 each context that initializes TLS replaces a process-wide index. Contexts are therefore
+    /// created one after another, all of them before any accepts.
     private static let makeLock = Mutex(())
 
     /// Creates a context on the reactor's own loop, without a vhost. On the reactor's thread.
@@ -127,7 +130,8 @@ enum LWSContext {
                     | PORTCULLIS_LWS_OPTION_SSL_GLOBAL_INIT | PORTCULLIS_LWS_OPTION_NO_SIGNAL_SPIN
                 info.foreign_loops = loops.baseAddress
                 info.user = Unmanaged.passUnretained(reactor).toOpaque()  // The reactor destroys the context.
-                // The size of a whole TLS record. After a shorter read 4.1.6 might not ask for the rest that TLS holds until more arrives.
+                // The size of a whole TLS record. After a shorter read 4.1.6 might not ask for the rest that TLS holds
+                // until more arrives.
                 info.pt_serv_buf_size = UInt32(LWSContext.serviceBufferBytes)
                 info.timeout_secs = reactor.backstopSeconds
                 return lws_create_context(&info)

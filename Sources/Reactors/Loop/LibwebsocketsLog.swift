@@ -4,8 +4,8 @@ import Synchronization
 
 /// Forwards libwebsockets' log lines to our logger, with bounded length and at most 60 a minute.
 ///
-/// libwebsockets writes peers' data (such as a certificate's name) raw into its lines; the logger's handler escapes them. Only WARN and
-/// above: lower levels concern single connections, and a peer could flood the log.
+/// libwebsockets writes peers' data (such as a certificate's name) raw into its lines; the logger's handler escapes
+/// them. Only WARN and above: lower levels concern single connections, and a peer could flood the log.
 package enum LibwebsocketsLog {
     /// Lines logged in the current minute, and the number suppressed.
     private static let state = Mutex(Window())

@@ -1,7 +1,8 @@
 import CLibuv
 import Glibc
 
-/// One deadline with the precision of the kernel's clock; `ReactorTimer` has only libuv's milliseconds. For measuring tools.
+/// One deadline with the precision of the kernel's clock; `ReactorTimer` has only libuv's milliseconds. For measuring
+/// tools.
 ///
 /// It is a timer file descriptor (timerfd_create(2)) that the loop polls. Reactor thread only.
 package final class PreciseTimer {

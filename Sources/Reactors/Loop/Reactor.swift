@@ -6,13 +6,13 @@ import Synchronization
 
 /// One thread, one libuv loop, one libwebsockets context.
 ///
-/// A reactor owns every connection that it accepted or dialled. They are created, served and closed on its thread, so their state needs no
-/// locks. Other threads have exactly one entry point, `submit(_:)`, which wakes the loop through `uv_async_send`, the only libuv call that
-/// is safe from another thread.
+/// A reactor owns every connection that it accepted or dialled. They are created, served and closed on its thread, so
+/// their state needs no locks. Other threads have exactly one entry point, `submit(_:)`, which wakes the loop through
+/// `uv_async_send`, the only libuv call that is safe from another thread.
 ///
-/// In one turn of the loop libuv polls, the callbacks collect output in the buffers of the connections they touch, and a `uv_check` handle
-/// writes each touched connection once. A `uv_prepare` handle does the same for connections that timers and jobs touched before the poll. A
-/// burst therefore costs one write per connection, not one per message.
+/// In one turn of the loop libuv polls, the callbacks collect output in the buffers of the connections they touch, and
+/// a `uv_check` handle writes each touched connection once. A `uv_prepare` handle does the same for connections that
+/// timers and jobs touched before the poll. A burst therefore costs one write per connection, not one per message.
 ///
 /// - Note: `@unchecked Sendable` because all mutable state except `jobs` is confined to the reactor's thread, which
 ///   `preconditionOnThread()` enforces at every entry; `jobs` is protected by a lock.
@@ -41,7 +41,8 @@ package final class Reactor: @unchecked Sendable {
     /// Whether libwebsockets has created a wsi since this was set to false: see `EdgeConnection.adopt`.
     var hasCreatedWSI = false
     let buffers = BufferPool()
-    /// The buffer for every socket's reads. A callback consumes the data before it returns, so one buffer serves all connections.
+    /// The buffer for every socket's reads. A callback consumes the data before it returns, so one buffer serves all
+    /// connections.
     let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Reactor.readBufferBytes, alignment: 16)
     /// The number of the current turn of the loop.
     package private(set) var turn: UInt64 = 0
@@ -237,7 +238,8 @@ protocol Flushable: AnyObject {
 package enum ReactorError: Error, Equatable {
     /// libwebsockets could not create a context; its log has the reason.
     case contextFailed
-    /// libwebsockets could not create the vhost, usually because of the certificate or key; the text is the known reason.
+    /// libwebsockets could not create the vhost, usually because of the certificate or key; the text is the known
+    /// reason.
     case vhostFailed(String)
     /// The address could not be bound; `reason` is the system error text.
     case bindFailed(address: String, reason: String)

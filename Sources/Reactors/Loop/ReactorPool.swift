@@ -31,7 +31,8 @@ package final class ReactorPool: Sendable {
     ///   - host: a numeric address.
     ///   - port: 0 lets the kernel choose one port for all.
     ///   - material: made from `settings.tls`; nil creates one.
-    ///   - inherited: listening sockets of another process, which are served in place of `hosts` and `port`; it takes ownership.
+    ///   - inherited: listening sockets of another process, which are served in place of `hosts` and `port`; it takes
+    ///     ownership.
     ///   - accepts: false leaves new connections in the kernel's queues until `setAccepting`.
     ///   - makeHandler: called on each reactor's thread.
     /// - Returns: the port.
@@ -150,7 +151,8 @@ package final class ReactorPool: Sendable {
         }
     }
 
-    /// Returns freed memory of libwebsockets, OpenSSL and our own code to the system. Not for a reactor: it walks the heap.
+    /// Returns freed memory of libwebsockets, OpenSSL and our own code to the system. Not for a reactor: it walks the
+    /// heap.
     package static func returnFreedMemory() {
         portcullis_malloc_trim()
     }

@@ -37,8 +37,8 @@ func ignoreBrokenPipes() {
 
 /// Carries a value that belongs to one reactor's thread through code that runs elsewhere.
 ///
-/// - Note: `@unchecked Sendable` because the value can be read only on its reactor's thread; elsewhere that traps. The last copy must be
-///   released on that thread too.
+/// - Note: `@unchecked Sendable` because the value can be read only on its reactor's thread; elsewhere that traps. The
+///   last copy must be released on that thread too.
 package struct Pinned<Value>: @unchecked Sendable {
     private let pinned: Value
     package let reactor: Reactor

@@ -10,14 +10,15 @@ package protocol TimerTarget: AnyObject {
 ///
 /// Moving a deadline later is free: the queue checks `deadline` when the earlier time comes.
 ///
-/// An armed timer retains its target until it fires or is cancelled, so an object that arms a timer must cancel it when it ends. (A weak
-/// reference would slow down every use of the target: Swift then counts all references to it in a side table.)
+/// An armed timer retains its target until it fires or is cancelled, so an object that arms a timer must cancel it when
+/// it ends. (A weak reference would slow down every use of the target: Swift then counts all references to it in a side
+/// table.)
 package final class ReactorTimer {
     private unowned let queue: TimerQueue
     /// Nanoseconds of the reactor's clock. Valid while armed.
     fileprivate var deadline: UInt64 = 0
-    /// When the queue checks this timer: not later than `deadline`, unless that had passed. Valid while armed. It is stored here too, so
-    /// that moving the deadline later needs no lookup.
+    /// When the queue checks this timer: not later than `deadline`, unless that had passed. Valid while armed. It is
+    /// stored here too, so that moving the deadline later needs no lookup.
     fileprivate var lookedAt: UInt64 = 0
     /// Its index in the queue's heap; nil while not armed. Only four bytes, because each session has timers.
     fileprivate var place: Int32?
@@ -74,7 +75,8 @@ final class TimerQueue {
 
     fileprivate func arm(_ timer: ReactorTimer, calling target: any TimerTarget) {
         guard !isClosed else { return }
-        // A target that always arms its timer for the past would be served endlessly: without progress it waits for the next turn.
+        // A target that always arms its timer for the past would be served endlessly: without progress it waits for the
+        // next turn.
         let isStuck = serving.map { timer.deadline <= $0.time } ?? false
         let time = isStuck ? serving!.until + 1 : timer.deadline
         if let place = timer.place.map(Int.init) {
@@ -117,8 +119,8 @@ final class TimerQueue {
             handle, { Unmanaged<TimerQueue>.fromOpaque($0!.pointee.data).takeUnretainedValue().fire() }, delay, 0)
     }
 
-    /// Serves the timers that became due while others were served. Called at the end of a turn: so however long serving them takes, the
-    /// sockets are polled in between, and a target that always arms its timer again stops nothing.
+    /// Serves the timers that became due while others were served. Called at the end of a turn: so however long serving
+    /// them takes, the sockets are polled in between, and a target that always arms its timer again stops nothing.
     func fireOverdue() {
         guard isOverdue, !isClosed else { return }
         isOverdue = false

@@ -30,7 +30,8 @@ func closeHandle<Handle: UVHandle>(_ handle: UnsafeMutablePointer<Handle>) {
     }
 }
 
-/// Closes a handle whose `data` holds a +1 reference to its owner. The reference is released when libuv has released the handle.
+/// Closes a handle whose `data` holds a +1 reference to its owner. The reference is released when libuv has released
+/// the handle.
 ///
 /// The owner's initializer retains it.
 func closeOwnedHandle<Handle: UVHandle>(_ handle: UnsafeMutablePointer<Handle>) {

@@ -2,7 +2,8 @@ package import WireText
 
 /// The state of opening a connection: the addresses left to try, the options and the timeout. Reactor thread only.
 ///
-/// It is a separate object because it is larger than the rest of a connection, which doesn't need it once it is established.
+/// It is a separate object because it is larger than the rest of a connection, which doesn't need it once it is
+/// established.
 final class Dial: TimerTarget {
     let options: DialOptions
     /// The address dialled last.
@@ -61,18 +62,20 @@ final class Dial: TimerTarget {
 package struct DialOptions: Sendable {
     package typealias Prologue = @Sendable (_ local: SocketAddress, _ remote: SocketAddress) -> [UInt8]
 
-    /// The time limit for resolving and connecting together. The TLS handshake has its own limit: see `TargetTLSSettings`.
+    /// The time limit for resolving and connecting together. The TLS handshake has its own limit: see
+    /// `TargetTLSSettings`.
     package var timeoutMilliseconds: Int
-    /// Called for every address before it is dialled, also for a numeric host. The address has 4 or 16 bytes in network order; an
-    /// IPv4-mapped address is passed as its 4 bytes. If it accepts none, the dial ends with `TCPError.notAllowed`.
+    /// Called for every address before it is dialled, also for a numeric host. The address has 4 or 16 bytes in network
+    /// order; an IPv4-mapped address is passed as its 4 bytes. If it accepts none, the dial ends with
+    /// `TCPError.notAllowed`.
     package var accepts: @Sendable (_ address: [UInt8]) -> Bool
     /// The party that chose the host.
     package var chooser = HostChooser.operators
-    /// Closes a connection whose two ends have the same address, before its first byte, with `TCPError.notAllowed`. Such a connection leads
-    /// back to this machine, whose own public addresses appear in no list of networks.
+    /// Closes a connection whose two ends have the same address, before its first byte, with `TCPError.notAllowed`.
+    /// Such a connection leads back to this machine, whose own public addresses appear in no list of networks.
     package var refusesThisMachine = false
-    /// Makes the first bytes to send, once both ends' addresses are known: a PROXY header, before any TLS. Called once per established
-    /// connection; an empty result sends nothing.
+    /// Makes the first bytes to send, once both ends' addresses are known: a PROXY header, before any TLS. Called once
+    /// per established connection; an empty result sends nothing.
     package var prologue: Prologue?
 
     /// The local IPv4 address to connect from; nil lets the system choose.

@@ -3,9 +3,10 @@ import Glibc
 
 /// Closes a socket so that the peer can still read the last bytes written.
 ///
-/// If a socket is closed with unread input, the kernel sends RST, which may overtake our response: a client still sending its body would
-/// never see the 413. This class therefore keeps a duplicate of the descriptor after libwebsockets has closed its own, sends FIN, and
-/// discards input until the peer is done, the byte limit is reached or time is up (RFC 9112 §9.6).
+/// If a socket is closed with unread input, the kernel sends RST, which may overtake our response: a client still
+/// sending its body would never see the 413. This class therefore keeps a duplicate of the descriptor after
+/// libwebsockets has closed its own, sends FIN, and discards input until the peer is done, the byte limit is reached or
+/// time is up (RFC 9112 §9.6).
 final class LingeringClose: TimerTarget {
     private static let limitNanoseconds: UInt64 = 2_000_000_000
     private static let limitBytes = 1 << 20
@@ -49,8 +50,8 @@ final class LingeringClose: TimerTarget {
     private func discardAll() -> Bool {
         withUnsafeTemporaryAllocation(byteCount: Self.scratchBytes, alignment: 1) { scratch in
             while remaining > 0 {
-                // On TCP, MSG_TRUNC makes the kernel discard the bytes without copying them. A kernel replacement may not support it, so
-                // the buffer really has the stated size.
+                // On TCP, MSG_TRUNC makes the kernel discard the bytes without copying them. A kernel replacement may
+                // not support it, so the buffer really has the stated size.
                 let count = recv(descriptor, scratch.baseAddress, scratch.count, Int32(MSG_TRUNC))
                 guard count > 0 else { return count < 0 && errno == EAGAIN }
                 remaining -= count

@@ -5,17 +5,17 @@ import WireText
 
 /// A listening TCP socket, created without libwebsockets.
 ///
-/// libwebsockets 4.1.6 as Debian builds it doesn't set SO_REUSEPORT, so a second reactor could not bind. With IPv6 compiled in, it also
-/// listens on every interface when given one IPv4 address. Each reactor has its own socket on the same address; the kernel distributes new
-/// connections among them. It would also distribute them among two processes of one user, so the first socket checks that no other process
-/// listens there.
+/// libwebsockets 4.1.6 as Debian builds it doesn't set SO_REUSEPORT, so a second reactor could not bind. With IPv6
+/// compiled in, it also listens on every interface when given one IPv4 address. Each reactor has its own socket on the
+/// same address; the kernel distributes new connections among them. It would also distribute them among two processes
+/// of one user, so the first socket checks that no other process listens there.
 package struct ListeningSocket: ~Copyable, Sendable {
     package let descriptor: Int32
     /// As the kernel reports it: the port it chose if 0 was requested.
     package let port: UInt16
 
-    /// The backlog for a burst of connections. If it is full, the kernel drops SYNs of honest clients, which are retransmitted after a
-    /// second.
+    /// The backlog for a burst of connections. If it is full, the kernel drops SYNs of honest clients, which are
+    /// retransmitted after a second.
     private static let backlog: Int32 = 4_096
 
     /// - Parameters:
@@ -53,8 +53,8 @@ package struct ListeningSocket: ~Copyable, Sendable {
         port = localPort(of: inherited)
     }
 
-    /// A socket bound to the address. Next to a listener, Linux refuses a socket without SO_REUSEPORT, even if the listener has it.
-    /// Leftover connections of an earlier process don't matter.
+    /// A socket bound to the address. Next to a listener, Linux refuses a socket without SO_REUSEPORT, even if the
+    /// listener has it. Leftover connections of an earlier process don't matter.
     private static func bound(
         to address: addrinfo, named name: String, sharing: Bool
     ) throws(ReactorError) -> Int32 {
@@ -95,8 +95,8 @@ private func isUnspecified(_ address: addrinfo) -> Bool {
 
 enum AcceptOutcome {
     case done
-    /// No descriptor or memory for another socket (system error text). The waiting connections stay in the backlog, and the descriptor
-    /// stays readable. Retrying at once would loop endlessly.
+    /// No descriptor or memory for another socket (system error text). The waiting connections stay in the backlog, and
+    /// the descriptor stays readable. Retrying at once would loop endlessly.
     case exhausted(String)
 
     /// Call it directly after a failed `accept`.
@@ -108,7 +108,8 @@ enum AcceptOutcome {
     static let retryNanoseconds: UInt64 = 100_000_000
 }
 
-/// Accepts waiting connections, a limited number at a time, so that a connection flood leaves time for established connections.
+/// Accepts waiting connections, a limited number at a time, so that a connection flood leaves time for established
+/// connections.
 @discardableResult
 func acceptConnections(on descriptor: Int32, _ accepted: (Int32, SocketAddress) -> Void) -> AcceptOutcome {
     for _ in 0..<64 {
@@ -133,12 +134,12 @@ func acceptConnections(on descriptor: Int32, _ accepted: (Int32, SocketAddress) 
     return .done
 }
 
-/// A fixed size, large compared with a frame. When poll reports a socket writable, a third of this is free, so it takes a whole frame. See
-/// `WebSocketConnection.flush`.
+/// A fixed size, large compared with a frame. When poll reports a socket writable, a third of this is free, so it takes
+/// a whole frame. See `WebSocketConnection.flush`.
 private let sendBufferBytes: Int32 = 131_072
 
-/// Turns on TCP keep-alive (RFC 9293 §3.8.4). A vanished peer is detected after a minute and a half, or later if data waits to be
-/// acknowledged.
+/// Turns on TCP keep-alive (RFC 9293 §3.8.4). A vanished peer is detected after a minute and a half, or later if data
+/// waits to be acknowledged.
 private func setKeepAlive(_ socket: Int32) {
     setOption(socket, SOL_SOCKET, SO_KEEPALIVE, 1)
     setOption(socket, Int32(IPPROTO_TCP), TCP_KEEPIDLE, 60)
@@ -146,8 +147,8 @@ private func setKeepAlive(_ socket: Int32) {
     setOption(socket, Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
 }
 
-/// Dissolving the association makes Linux send RST (tcp(7)). SO_LINGER would send it only at close, which another owner of the socket may
-/// perform.
+/// Dissolving the association makes Linux send RST (tcp(7)). SO_LINGER would send it only at close, which another owner
+/// of the socket may perform.
 func sendReset(on socket: Int32) {
     var unspecified = sockaddr()
     unspecified.sa_family = sa_family_t(AF_UNSPEC)

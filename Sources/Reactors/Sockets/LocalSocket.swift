@@ -141,7 +141,8 @@ package enum LocalSocket {
         try removeStale(path)
         let socket = socket()
         guard socket >= 0 else { throw .bindFailed(address: path, reason: systemErrorText()) }
-        // Before `bind`: on Linux the file then has no other permissions from creation. Those of a group wait until it is the right one.
+        // Before `bind`: on Linux the file then has no other permissions from creation. Those of a group wait until it
+        // is the right one.
         fchmod(socket, group == nil ? mode : ownerMode)
         guard withAddress(path, { bind(socket, $0, $1) }) == 0 else { throw abandon(socket, at: path) }
         if let group, lchown(path, uid_t.max, group) != 0 {
@@ -174,7 +175,8 @@ package enum LocalSocket {
         return path.isEmpty ? nil : String(decoding: path, as: UTF8.self)
     }
 
-    /// A killed process leaves its socket's file behind. If the socket still accepts connections, another process uses it.
+    /// A killed process leaves its socket's file behind. If the socket still accepts connections, another process uses
+    /// it.
     private static func removeStale(_ path: String) throws(ReactorError) {
         var information = stat()
         guard lstat(path, &information) == 0 else { return }

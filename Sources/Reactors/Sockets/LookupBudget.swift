@@ -16,8 +16,9 @@ enum LookupRefusal: String, Error {
 
 /// The client-caused lookups that hold a thread or wait for one.
 ///
-/// An unresponsive name server holds a thread for as long as the resolver waits, even if the result is no longer needed. A lookup therefore
-/// counts until its thread is free again, and lookups over the budget are refused: clients' lookups never queue up.
+/// An unresponsive name server holds a thread for as long as the resolver waits, even if the result is no longer
+/// needed. A lookup therefore counts until its thread is free again, and lookups over the budget are refused: clients'
+/// lookups never queue up.
 struct LookupBudget {
     private let maximum: Int
     private var count = 0
@@ -52,8 +53,8 @@ enum LookupThreads {
     /// The rest is reserved for operators.
     static let forClients = forLookups - 2
 
-    /// libuv reads the variable when the pool is first used. It is set once, with the first reactor, because later other threads may read
-    /// the environment.
+    /// libuv reads the variable when the pool is first used. It is set once, with the first reactor, because later
+    /// other threads may read the environment.
     static let prepared: Void = {
         setenv("UV_THREADPOOL_SIZE", "\(count)", 1)
     }()

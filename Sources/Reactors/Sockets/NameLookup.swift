@@ -47,7 +47,8 @@ struct ResolvedAddress {
 
 /// Resolves one host to addresses. Reactor thread only.
 ///
-/// Names are looked up on libuv's thread pool, so a reactor never waits for a name server. Numeric addresses need no lookup.
+/// Names are looked up on libuv's thread pool, so a reactor never waits for a name server. Numeric addresses need no
+/// lookup.
 final class NameLookup {
     typealias Outcome = Result<[ResolvedAddress], TCPError>
 
@@ -66,8 +67,8 @@ final class NameLookup {
         self.done = done
     }
 
-    /// - Parameter done: called once, on the reactor's thread and never before this returns, with up to `maximumAddresses` addresses in the
-    ///   resolver's order; never after `cancel`.
+    /// - Parameter done: called once, on the reactor's thread and never before this returns, with up to
+    ///   `maximumAddresses` addresses in the resolver's order; never after `cancel`.
     static func begin(
         host: String, port: UInt16, for chooser: HostChooser, on reactor: Reactor, done: @escaping (Outcome) -> Void
     ) -> NameLookup {
@@ -82,8 +83,8 @@ final class NameLookup {
         return lookup
     }
 
-    /// Discards the result. A lookup that waits for a thread leaves the queue; one that is running keeps its thread and its share of the
-    /// budget to the end.
+    /// Discards the result. A lookup that waits for a thread leaves the queue; one that is running keeps its thread and
+    /// its share of the budget to the end.
     func cancel() {
         done = nil
         guard let request else { return }

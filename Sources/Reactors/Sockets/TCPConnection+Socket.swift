@@ -11,8 +11,8 @@ extension TCPConnection {
         return descriptor
     }
 
-    /// libuv reports a reset that arrives together with the last bytes as an end of stream: it sees the hang-up after a short read and
-    /// stops reading. The socket still has the error.
+    /// libuv reports a reset that arrives together with the last bytes as an end of stream: it sees the hang-up after a
+    /// short read and stops reading. The socket still has the error.
     func pendingSocketError() -> String? {
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -31,7 +31,8 @@ extension TCPConnection {
 extension TCPConnection {
     /// Gives the socket away, with the bytes that wait to be written. The handler gets no more calls.
     ///
-    /// - Returns: nil if it isn't connected, `finish` was called, or no descriptor is left; the connection then stays as it is.
+    /// - Returns: nil if it isn't connected, `finish` was called, or no descriptor is left; the connection then stays
+    ///   as it is.
     func leave() -> MovingSocket? {
         reactor.preconditionOnThread()
         guard isConnected, !isClosed, !wantsFinish else { return nil }

@@ -23,8 +23,9 @@ extension TCPHandler {
 
 /// One TCP connection on libuv. Reactor thread only.
 ///
-/// It doesn't use libwebsockets' raw role, which closes at the first end-of-file and drops the queue. Output is collected and written once
-/// at the end of the turn. What the socket doesn't take at once goes to `uv_write`, one write at a time.
+/// It doesn't use libwebsockets' raw role, which closes at the first end-of-file and drops the queue. Output is
+/// collected and written once at the end of the turn. What the socket doesn't take at once goes to `uv_write`, one
+/// write at a time.
 package final class TCPConnection: Flushable {
     /// The most reads of its socket in a turn of the loop. libuv would go on as long as there is data, up to 32 times.
     static let readsPerTurn = 2
@@ -77,8 +78,8 @@ package final class TCPConnection: Flushable {
         return connection
     }
 
-    /// Dials the allowed ones of `addresses` in order until one answers. If none can be dialled at all, `handler` is called before this
-    /// returns.
+    /// Dials the allowed ones of `addresses` in order until one answers. If none can be dialled at all, `handler` is
+    /// called before this returns.
     static func dial(
         _ addresses: [ResolvedAddress], options: DialOptions, on reactor: Reactor, handler: any TCPHandler
     ) -> TCPConnection {
@@ -134,7 +135,8 @@ package final class TCPConnection: Flushable {
         }
     }
 
-    /// The next address gets its own handle: libuv keeps a handle's first socket, whose family is that of the address that failed.
+    /// The next address gets its own handle: libuv keeps a handle's first socket, whose family is that of the address
+    /// that failed.
     private func dialFailed(_ dial: Dial, _ code: Int32) {
         if dial.hasMoreAddresses {
             closeOwnedHandle(handle)

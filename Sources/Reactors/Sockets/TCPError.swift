@@ -2,8 +2,8 @@
 package enum TCPError: Error, Equatable, CustomStringConvertible {
     /// The text is the reason.
     case notResolved(String)
-    /// `DialOptions.accepts` refused all addresses of the name; or the connection led to this machine, and `refusesThisMachine` forbids
-    /// that.
+    /// `DialOptions.accepts` refused all addresses of the name; or the connection led to this machine, and
+    /// `refusesThisMachine` forbids that.
     case notAllowed
     case notConnected(String)
     /// After `DialOptions.timeoutMilliseconds`.

@@ -2,8 +2,8 @@ import CLibuv
 import Glibc
 package import WireText
 
-/// Accepts plain TCP connections on a reactor: for the internal listener, and for tools that simulate a target. The edge has its own
-/// listener, `EdgeListener`.
+/// Accepts plain TCP connections on a reactor: for the internal listener, and for tools that simulate a target. The
+/// edge has its own listener, `EdgeListener`.
 package final class TCPListener: TimerTarget {
     package let descriptor: Int32
     private let poll = allocateHandle(uv_poll_t.self)

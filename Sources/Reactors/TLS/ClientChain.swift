@@ -2,12 +2,14 @@ import COpenSSL
 
 /// Limits what OpenSSL verifies of a client's certificates, before it computes any signature.
 ///
-/// A client sends its certificate list before it has proved anything, so it chooses the computation that the gateway performs. The list is
-/// limited in bytes before it is parsed, then in certificates, names, and key types. Signatures are checked only if the chain leads, name
-/// by name, to a configured authority. Runs on the reactor, inside the handshake.
+/// A client sends its certificate list before it has proved anything, so it chooses the computation that the gateway
+/// performs. The list is limited in bytes before it is parsed, then in certificates, names, and key types. Signatures
+/// are checked only if the chain leads, name by name, to a configured authority. Runs on the reactor, inside the
+/// handshake.
 enum ClientChain {
-    /// The maximum size of the whole list, including the certificates' encodings (RFC 8446 §4.4.2). OpenSSL parses all of it before the
-    /// certificates can be counted. Three certificates with 4,096-bit RSA keys fit; thirty small ones take some milliseconds.
+    /// The maximum size of the whole list, including the certificates' encodings (RFC 8446 §4.4.2). OpenSSL parses all
+    /// of it before the certificates can be counted. Three certificates with 4,096-bit RSA keys fit; thirty small ones
+    /// take some milliseconds.
     static let maximumListBytes = 6_144
     /// The client's own certificate and two intermediate ones.
     static let maximumCertificates = 3
@@ -32,8 +34,8 @@ enum ClientChain {
 
     /// Replaces OpenSSL's own verification of a client's list.
     ///
-    /// - Returns: false ends the handshake: the list is over a limit. Otherwise the handshake goes on, and an unverified chain is marked,
-    ///   so that the client gets the reason in an HTTP response.
+    /// - Returns: false ends the handshake: the list is over a limit. Otherwise the handshake goes on, and an
+    ///   unverified chain is marked, so that the client gets the reason in an HTTP response.
     private static func verify(_ context: OpaquePointer) -> Bool {
         let chain = Stack.elements(of: X509_STORE_CTX_get0_untrusted(context))
         if let fault = fault(in: chain) {
@@ -47,7 +49,8 @@ enum ClientChain {
         }
         X509_VERIFY_PARAM_set_depth(X509_STORE_CTX_get0_param(context), Int32(maximumCertificates - 1))
         if X509_verify_cert(context) != 1 { PeerCertificate.markUnverified(context) }
-        // The errors in OpenSSL's queue concern this connection. They must not be attributed to the next one on this thread.
+        // The errors in OpenSSL's queue concern this connection. They must not be attributed to the next one on this
+        // thread.
         OpenSSLError.clear()
         return true
     }

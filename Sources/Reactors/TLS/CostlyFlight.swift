@@ -2,9 +2,10 @@ import COpenSSL
 
 /// Detects clients whose next flight costs many times as much as an ordinary later flight.
 ///
-/// A later flight usually costs little, because the key exchange was computed in the first one. There are three exceptions: the rest of a
-/// first ClientHello that came in parts; the second ClientHello of a client that was asked for another key share (RFC 8446 §4.1.4); and the
-/// ClientKeyExchange of TLS 1.2 with P-384, for which OpenSSL 3.0 takes 0.5 ms an operation, compared with 0.03 ms for P-256 and X25519.
+/// A later flight usually costs little, because the key exchange was computed in the first one. There are three
+/// exceptions: the rest of a first ClientHello that came in parts; the second ClientHello of a client that was asked
+/// for another key share (RFC 8446 §4.1.4); and the ClientKeyExchange of TLS 1.2 with P-384, for which OpenSSL 3.0
+/// takes 0.5 ms an operation, compared with 0.03 ms for P-256 and X25519.
 enum CostlyFlight {
     /// Ex-data of the `SSL`: an `Answer`, as a bit pattern.
     private static let answerIndex = CRYPTO_get_ex_new_index(CRYPTO_EX_INDEX_SSL, 0, nil, nil, nil, nil)
@@ -23,7 +24,8 @@ enum CostlyFlight {
     private static let randomOffset = 6
     private static let largestCheapKey: Int32 = 256
 
-    /// - Parameter message: a handshake message that the gateway sends, including its header; valid during the callback.
+    /// - Parameter message: a handshake message that the gateway sends, including its header; valid during the
+    ///   callback.
     static func sent(_ message: UnsafeRawBufferPointer, on ssl: OpaquePointer) {
         guard message.first == serverHello else { return }
         let isRetryRequest = message.dropFirst(randomOffset).starts(with: retryRandom)

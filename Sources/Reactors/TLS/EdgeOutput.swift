@@ -3,13 +3,14 @@ import COpenSSL
 
 /// Writes to a client's socket. Reactor thread only.
 ///
-/// Over TLS it calls OpenSSL itself. `lws_write` would hold back bytes that the socket doesn't take; if libwebsockets 4.1.6 then closes the
-/// connection while TLS has input waiting, it spins forever. A TLS write reports a full socket itself, so no check is needed before it.
+/// Over TLS it calls OpenSSL itself. `lws_write` would hold back bytes that the socket doesn't take; if libwebsockets
+/// 4.1.6 then closes the connection while TLS has input waiting, it spins forever. A TLS write reports a full socket
+/// itself, so no check is needed before it.
 enum EdgeOutput {
     enum Outcome {
         case written
-        /// The socket has no room for the last `unsent` bytes. Their TLS record is already made, so exactly these bytes must be passed
-        /// again.
+        /// The socket has no room for the last `unsent` bytes. Their TLS record is already made, so exactly these bytes
+        /// must be passed again.
         case full(unsent: Int)
         case broken
     }

@@ -2,7 +2,8 @@ import COpenSSL
 
 /// The TLS of one reactor's vhost: the fixed rules, and the material for the next handshake. Reactor thread only.
 ///
-/// Replacing the material affects no existing connection: established connections and handshakes in progress keep what they began with.
+/// Replacing the material affects no existing connection: established connections and handshakes in progress keep what
+/// they began with.
 final class EdgeTLS {
     var material: TLSMaterial
     /// Set while libwebsockets adopts its socket: OpenSSL begins the handshake before the `SSL` is known elsewhere.
@@ -16,7 +17,8 @@ final class EdgeTLS {
         self.isForGateways = isForGateways
     }
 
-    /// Configures the server's `SSL_CTX`, which libwebsockets created with the certificate of the start. This object must outlive it.
+    /// Configures the server's `SSL_CTX`, which libwebsockets created with the certificate of the start. This object
+    /// must outlive it.
     ///
     /// - Returns: the error, or nil.
     func configure(_ context: OpaquePointer) -> String? {
@@ -40,7 +42,8 @@ final class EdgeTLS {
     static func restrict(_ context: OpaquePointer) -> Bool {
         OpenSSLError.clear()
         guard portcullis_SSL_CTX_min_tls12(context) == 1 else { return false }
-        // A resumed session reports its old verification as if it were new, so there are no tickets and no cache (RFC 8446 §2.2).
+        // A resumed session reports its old verification as if it were new, so there are no tickets and no cache (RFC
+        // 8446 §2.2).
         _ = portcullis_SSL_CTX_session_cache_off(context)
         portcullis_SSL_CTX_forbid_resumption(context)
         SSL_CTX_set_num_tickets(context, 0)

@@ -2,10 +2,10 @@ import COpenSSL
 
 /// Delays a TLS handshake until its reactor has time for it.
 ///
-/// libwebsockets runs `SSL_accept` as soon as a socket is readable, and each flight of a client costs milliseconds. Many that arrive
-/// together would all be computed in one turn of the loop. A callback of the socket's BIO therefore tells OpenSSL that there is nothing to
-/// read until `HandshakeQueue` selects the connection. One flight is computed then; a costly one that came with the first waits for its own
-/// turn.
+/// libwebsockets runs `SSL_accept` as soon as a socket is readable, and each flight of a client costs milliseconds.
+/// Many that arrive together would all be computed in one turn of the loop. A callback of the socket's BIO therefore
+/// tells OpenSSL that there is nothing to read until `HandshakeQueue` selects the connection. One flight is computed
+/// then; a costly one that came with the first waits for its own turn.
 ///
 /// The callback is removed when the handshake ends; later reads are libwebsockets' own.
 enum HandshakeGate {

@@ -2,14 +2,16 @@ import CLibwebsockets
 import COpenSSL
 import Glibc
 
-/// Read-ahead: OpenSSL reads all available bytes of the socket in one call, instead of two calls per record (header, then body).
+/// Read-ahead: OpenSSL reads all available bytes of the socket in one call, instead of two calls per record (header,
+/// then body).
 ///
-/// libwebsockets 4.1.6 waits for the socket to become readable, so it would not read what OpenSSL already holds. The connection is
-/// therefore notified of each read of its socket, by a callback of the BIO, because libwebsockets doesn't report a read that completes no
-/// record. It then makes libwebsockets serve it, outside the callbacks, until nothing is left. This also delivers several records of a
-/// client in one turn of the loop, and so in one write to the target.
+/// libwebsockets 4.1.6 waits for the socket to become readable, so it would not read what OpenSSL already holds. The
+/// connection is therefore notified of each read of its socket, by a callback of the BIO, because libwebsockets doesn't
+/// report a read that completes no record. It then makes libwebsockets serve it, outside the callbacks, until nothing
+/// is left. This also delivers several records of a client in one turn of the loop, and so in one write to the target.
 enum ReadAhead {
-    /// The maximum number of further records served in one turn: a client that sends many small ones must wait for the others.
+    /// The maximum number of further records served in one turn: a client that sends many small ones must wait for the
+    /// others.
     static let recordsPerTurn = 64
 
     /// - Parameter connection: unretained; it calls ``end(on:)`` before it is released.

@@ -96,8 +96,8 @@ final class TLSClientSession: TLSSession {
         return Unmanaged<TLSClientSession>.fromOpaque(session).takeUnretainedValue()
     }
 
-    /// Whether the target's own certificate has a pinned key. This replaces the verification of its chain. The rest of the handshake proves
-    /// that the target holds the private key.
+    /// Whether the target's own certificate has a pinned key. This replaces the verification of its chain. The rest of
+    /// the handshake proves that the target holds the private key.
     func verifyPin(in store: OpaquePointer?) -> Bool {
         presentedPin = X509_STORE_CTX_get0_cert(store).flatMap(pin)
         let isPinned = presentedPin.map(tls.settings.pins.contains) == true
@@ -118,7 +118,8 @@ final class TLSClientSession: TLSSession {
 
 /// A TLS session on its way between two reactors. It isn't used meanwhile.
 ///
-/// - Note: `@unchecked Sendable` because the only operation on `ssl` here is reference counting, which OpenSSL does atomically.
+/// - Note: `@unchecked Sendable` because the only operation on `ssl` here is reference counting, which OpenSSL does
+///   atomically.
 final class MovingTLS: @unchecked Sendable {
     let tls: TargetTLS
     let ssl: OpaquePointer

@@ -1,8 +1,8 @@
 import COpenSSL
 
 extension TLSMaterial {
-    /// The certificates that a handshake presents, the CA names it requests and what it trusts, each by its SHA-256. The key isn't
-    /// included: material exists only if the key matches the first certificate.
+    /// The certificates that a handshake presents, the CA names it requests and what it trusts, each by its SHA-256.
+    /// The key isn't included: material exists only if the key matches the first certificate.
     struct Contents: Equatable {
         private let shown: [[UInt8]]
         private let askedFor: [[UInt8]]

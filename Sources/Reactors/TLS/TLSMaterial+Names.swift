@@ -1,7 +1,8 @@
 import COpenSSL
 package import WireText
 
-/// The names for which the server's certificate was issued: its subjectAltName (RFC 5280 §4.2.1.6). RFC 9525 ignores the common name.
+/// The names for which the server's certificate was issued: its subjectAltName (RFC 5280 §4.2.1.6). RFC 9525 ignores
+/// the common name.
 extension TLSMaterial {
     /// In the certificate's order; wildcards are among them. Others than ASCII are left out.
     package var dnsNames: [String] {

@@ -3,11 +3,11 @@ import Glibc
 
 /// Keeps client certificates that were verified on a connection which may be closed by now, and verifies them again.
 extension TLSMaterial {
-    /// Verifies a client's chain as the handshake of a new connection does, against this material's authorities and revocation lists. If a
-    /// list is missing, not valid yet or expired, verification fails.
+    /// Verifies a client's chain as the handshake of a new connection does, against this material's authorities and
+    /// revocation lists. If a list is missing, not valid yet or expired, verification fails.
     ///
-    /// Any thread; it reads no clock and needs no connection. It costs one signature check for each certificate of the path, so the caller
-    /// limits how many there are.
+    /// Any thread; it reads no clock and needs no connection. It costs one signature check for each certificate of the
+    /// path, so the caller limits how many there are.
     ///
     /// - Parameters:
     ///   - chain: the client's certificate, then the others it sent; each in DER.
@@ -57,7 +57,8 @@ private final class DecodedChain {
 }
 
 extension PeerCertificate {
-    /// - Parameter certificate: the client's own, which OpenSSL's list of the peer's certificates doesn't contain on a server.
+    /// - Parameter certificate: the client's own, which OpenSSL's list of the peer's certificates doesn't contain on a
+    ///   server.
     static func chain(of ssl: OpaquePointer, from certificate: OpaquePointer) -> [[UInt8]] {
         let certificates = [certificate] + Stack.elements(of: SSL_get_peer_cert_chain(ssl))
         return certificates.map { certificate in der { i2d_X509(certificate, $0) } }
@@ -65,7 +66,8 @@ extension PeerCertificate {
 }
 
 extension TLSMaterial {
-    /// The period in which the server's certificate is valid (RFC 5280 §4.1.2.5), in seconds since 1970; nil if it can't be read.
+    /// The period in which the server's certificate is valid (RFC 5280 §4.1.2.5), in seconds since 1970; nil if it
+    /// can't be read.
     package var validity: ClosedRange<Int64>? {
         guard let leaf = SSL_CTX_get0_certificate(holder), let start = Self.seconds(X509_get0_notBefore(leaf)),
             let end = Self.seconds(X509_get0_notAfter(leaf)), start <= end

@@ -1,13 +1,14 @@
 import COpenSSL
 import Glibc
 
-/// The edge's TLS material, read from its files once: the certificate with its chain and key, the client CA and that CA's revocation lists.
+/// The edge's TLS material, read from its files once: the certificate with its chain and key, the client CA and that
+/// CA's revocation lists.
 ///
-/// It is tested when it is created, so that its use can't fail on a reactor. A handshake takes all it needs from one material, at its
-/// beginning (`EdgeTLS`). The same code serves the start and every reload.
+/// It is tested when it is created, so that its use can't fail on a reactor. A handshake takes all it needs from one
+/// material, at its beginning (`EdgeTLS`). The same code serves the start and every reload.
 ///
-/// - Note: `@unchecked Sendable` because nothing in it changes after `init`; OpenSSL counts references atomically and locks its certificate
-///   stores and lists, so all reactors share one.
+/// - Note: `@unchecked Sendable` because nothing in it changes after `init`; OpenSSL counts references atomically and
+///   locks its certificate stores and lists, so all reactors share one.
 package final class TLSMaterial: @unchecked Sendable {
     package let settings: TLSSettings
     /// Holds the parts; it never serves a connection.
@@ -81,17 +82,18 @@ package final class TLSMaterial: @unchecked Sendable {
             let names = SSL_dup_CA_list(SSL_CTX_get_client_CA_list(holder))
         else { return false }
         SSL_set_client_CA_list(ssl, names)  // `ssl` owns the names.
-        // A certificate is requested, not required: a client without one may still be admitted by App Attest. A client with an invalid one
-        // gets the reason in an HTTP response. `ClientChain` verifies it.
+        // A certificate is requested, not required: a client without one may still be admitted by App Attest. A client
+        // with an invalid one gets the reason in an HTTP response. `ClientChain` verifies it.
         SSL_set_verify(ssl, SSL_VERIFY_PEER, nil)
         return true
     }
 
-    /// Frees what `ssl` needed only for its handshake: the client CA's names, and the exchanged keys, whose secret could later decrypt
-    /// recorded traffic. `ssl` keeps the store, which is shared and by which `vouches` recognises this material.
+    /// Frees what `ssl` needed only for its handshake: the client CA's names, and the exchanged keys, whose secret
+    /// could later decrypt recorded traffic. `ssl` keeps the store, which is shared and by which `vouches` recognises
+    /// this material.
     ///
-    /// OpenSSL has no call that removes a key from a connection, so the key object stays and is emptied. There is no second handshake that
-    /// would use it (`portcullis_SSL_CTX_forbid_resumption` forbids renegotiation).
+    /// OpenSSL has no call that removes a key from a connection, so the key object stays and is emptied. There is no
+    /// second handshake that would use it (`portcullis_SSL_CTX_forbid_resumption` forbids renegotiation).
     static func wipeHandshakeSecrets(_ ssl: OpaquePointer) {
         SSL_set_client_CA_list(ssl, nil)
         for key in [portcullis_SSL_get1_tmp_key(ssl), portcullis_SSL_get1_peer_tmp_key(ssl)] {
@@ -103,11 +105,12 @@ package final class TLSMaterial: @unchecked Sendable {
 
     // MARK: A client's certificate
 
-    /// How long the verification of a handshake stays valid, in seconds: certificates and lists may expire while a connection is open.
+    /// How long the verification of a handshake stays valid, in seconds: certificates and lists may expire while a
+    /// connection is open.
     static let verificationSeconds = 60
 
-    /// Whether a client's certificate, verified in its handshake, verifies with this material. It is verified again if the connection is
-    /// older than `verificationSeconds`, or than a reload that changed anything.
+    /// Whether a client's certificate, verified in its handshake, verifies with this material. It is verified again if
+    /// the connection is older than `verificationSeconds`, or than a reload that changed anything.
     func vouches(for certificate: OpaquePointer, of ssl: OpaquePointer) -> Bool {
         guard asksForCertificates else { return false }
         if portcullis_SSL_get0_verify_cert_store(ssl) == store, isRecent(ssl) { return true }

@@ -2,8 +2,8 @@ import COpenSSL
 
 /// A BIO that connects OpenSSL to a `TLSSession`'s memory instead of a network.
 ///
-/// It replaces OpenSSL's own memory BIO: it reads directly from the reactor's read buffer and writes directly into the connection's output,
-/// so a session needs no buffers for it.
+/// It replaces OpenSSL's own memory BIO: it reads directly from the reactor's read buffer and writes directly into the
+/// connection's output, so a session needs no buffers for it.
 ///
 /// - Note: `@unchecked Sendable` because the method table isn't changed after `init`.
 final class TLSMemoryBIO: @unchecked Sendable {
@@ -24,7 +24,8 @@ final class TLSMemoryBIO: @unchecked Sendable {
 
     deinit { BIO_meth_free(method) }
 
-    /// Gives `ssl` a BIO, which `ssl` owns. The session is unretained: it frees `ssl`, and the BIO with it, before it is released.
+    /// Gives `ssl` a BIO, which `ssl` owns. The session is unretained: it frees `ssl`, and the BIO with it, before it
+    /// is released.
     func attach(to ssl: OpaquePointer, of session: TLSSession) -> Bool {
         guard let bio = BIO_new(method) else { return false }
         BIO_set_data(bio, Unmanaged.passUnretained(session).toOpaque())

@@ -1,15 +1,16 @@
 import COpenSSL
 
-/// Receives the records that a TLS session sends, in order, and handles them before the call returns. It must not call the session back.
+/// Receives the records that a TLS session sends, in order, and handles them before the call returns. It must not call
+/// the session back.
 protocol TLSRecordSink: AnyObject {
     func tlsWrites(_ records: UnsafeRawBufferPointer)
 }
 
-/// One end of a TLS connection, over memory: no socket, no clock. `TLSClientSession` and `TLSServerSession` add their handshakes. Reactor
-/// thread only.
+/// One end of a TLS connection, over memory: no socket, no clock. `TLSClientSession` and `TLSServerSession` add their
+/// handshakes. Reactor thread only.
 ///
-/// Records from the peer are passed to `take`; the handshake, reads and writes inside it process them. Bytes that OpenSSL hasn't requested
-/// yet are kept, so a caller may stop reading at any byte.
+/// Records from the peer are passed to `take`; the handshake, reads and writes inside it process them. Bytes that
+/// OpenSSL hasn't requested yet are kept, so a caller may stop reading at any byte.
 class TLSSession {
     final let ssl: OpaquePointer
     /// Has the method of `ssl`'s BIO, which must outlive it.
@@ -122,8 +123,8 @@ class TLSSession {
 
     /// Encrypts the front of `plaintext` into the sink.
     ///
-    /// - Returns: the number of bytes encrypted, at most one record; `.needsInput` if OpenSSL first needs the rest of a message from the
-    ///   peer.
+    /// - Returns: the number of bytes encrypted, at most one record; `.needsInput` if OpenSSL first needs the rest of a
+    ///   message from the peer.
     final func write(_ plaintext: UnsafeRawBufferPointer) -> (count: Int, outcome: Outcome) {
         var count = 0
         OpenSSLError.clear()

@@ -1,11 +1,11 @@
-/// TLS over a TCP connection: what a target's connection (`TargetConnection`) and the internal listener's (`SecuredConnection`) have in common.
-/// Subclasses open it and judge its handshake. Reactor thread only.
+/// TLS over a TCP connection: what a target's connection (`TargetConnection`) and the internal listener's
+/// (`SecuredConnection`) have in common. Subclasses open it and judge its handshake. Reactor thread only.
 ///
-/// It has the methods of a `TCPConnection` and calls the same handler methods: `tcpConnected` comes after the handshake, and the bytes are
-/// always plaintext.
+/// It has the methods of a `TCPConnection` and calls the same handler methods: `tcpConnected` comes after the
+/// handshake, and the bytes are always plaintext.
 ///
-/// Bytes sent during a turn of the loop are collected and encrypted in whole records at its end. `setReading(paused: true)` stops
-/// decryption too: input that has already arrived, at most one read, is kept.
+/// Bytes sent during a turn of the loop are collected and encrypted in whole records at its end.
+/// `setReading(paused: true)` stops decryption too: input that has already arrived, at most one read, is kept.
 package class TLSStream: Flushable {
     enum Stage {
         case dialling
@@ -172,7 +172,8 @@ package class TLSStream: Flushable {
         updateReading()
     }
 
-    /// Nothing more can be decrypted for now. While the handler pauses, the end of the stream isn't reported; it is found again afterwards.
+    /// Nothing more can be decrypted for now. While the handler pauses, the end of the stream isn't reported; it is
+    /// found again afterwards.
     private final func settle(_ outcome: TLSSession.Outcome) {
         if case .failed(let text) = outcome { return fail(text) }
         guard outcome == .finished || transportHasFinished else { return mayHaveUnread = false }

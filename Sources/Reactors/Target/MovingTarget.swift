@@ -1,6 +1,7 @@
 import Glibc
 
-/// A connection to a target on its way between two reactors, from `TargetConnection.leave` to `adopt`. If it isn't taken up, it is closed.
+/// A connection to a target on its way between two reactors, from `TargetConnection.leave` to `adopt`. If it isn't
+/// taken up, it is closed.
 package final class MovingTarget: Sendable {
     let host: String
     let socket: MovingSocket
@@ -24,7 +25,8 @@ package final class MovingTarget: Sendable {
             firstRecord: FirstTLSRecord(), tlsVersion: nil, fallback: nil)
     }
 
-    /// For another process, which gets a copy, and what hasn't been written yet. Nil where TLS is spoken with the target.
+    /// For another process, which gets a copy, and what hasn't been written yet. Nil where TLS is spoken with the
+    /// target.
     package var forAnotherProcess: (descriptor: Int32, unsent: [UInt8])? {
         guard session == nil, plaintext.isEmpty else { return nil }
         return (socket.held, socket.unsent)

@@ -1,10 +1,10 @@
 /// A connection to a target, plain or over TLS, depending on its settings. Reactor thread only.
 ///
-/// A session need not distinguish the two: `tcpConnected` comes when data may flow, with TLS after the handshake; the bytes are always
-/// plaintext.
+/// A session need not distinguish the two: `tcpConnected` comes when data may flow, with TLS after the handshake; the
+/// bytes are always plaintext.
 ///
-/// With `prefer`, a target that shows no sign of TLS is dialled once more, plain, at the address that answered. Bytes that the client sent
-/// meanwhile go over the new connection; none of them went over the failed one.
+/// With `prefer`, a target that shows no sign of TLS is dialled once more, plain, at the address that answered. Bytes
+/// that the client sent meanwhile go over the new connection; none of them went over the failed one.
 package final class TargetConnection: TLSStream, TimerTarget {
     private let host: String
     /// The transport's dial, kept for a second attempt until the connection is open.
@@ -124,7 +124,8 @@ package final class TargetConnection: TLSStream, TimerTarget {
 
     /// Gives the connection away, with all buffered bytes. The handler gets no more calls.
     ///
-    /// - Returns: nil if it isn't open, `finish` was called, or no descriptor is left for the move; the connection then stays as it is.
+    /// - Returns: nil if it isn't open, `finish` was called, or no descriptor is left for the move; the connection then
+    ///   stays as it is.
     package func leave() -> MovingTarget? {
         reactor.preconditionOnThread()
         guard stage == .open, !wantsFinish, let socket = transport?.leave() else { return nil }
@@ -138,8 +139,8 @@ package final class TargetConnection: TLSStream, TimerTarget {
         return moving
     }
 
-    /// Continues the connection on `reactor`, which reads it from the next turn on. If the target had already ended its side, that is
-    /// reported again. If TLS can't be continued, `handler` is called before this returns.
+    /// Continues the connection on `reactor`, which reads it from the next turn on. If the target had already ended its
+    /// side, that is reported again. If TLS can't be continued, `handler` is called before this returns.
     package static func adopt(
         _ moving: MovingTarget, on reactor: Reactor, handler: any TCPHandler
     ) -> TargetConnection {

@@ -3,8 +3,8 @@ import Glibc
 
 /// The state shared by all TLS connections to one target: the settings and their `SSL_CTX`, created once, at start.
 ///
-/// - Note: `@unchecked Sendable` because the context isn't changed after `init`; OpenSSL counts its references atomically and locks its
-///   certificate store, so all reactors share one.
+/// - Note: `@unchecked Sendable` because the context isn't changed after `init`; OpenSSL counts its references
+///   atomically and locks its certificate store, so all reactors share one.
 package final class TargetTLS: @unchecked Sendable {
     package let settings: TargetTLSSettings
     let context: OpaquePointer

@@ -5,8 +5,8 @@ package struct TargetTLSSettings: Sendable, Equatable {
     package enum Mode: String, Sendable, CaseIterable {
         /// Never TLS.
         case plain
-        /// TLS, or one plain connection if the target shows no sign of TLS: see `TargetTLSFailure.showsNoTLS`. It protects against
-        /// eavesdroppers, not against active attackers.
+        /// TLS, or one plain connection if the target shows no sign of TLS: see `TargetTLSFailure.showsNoTLS`. It
+        /// protects against eavesdroppers, not against active attackers.
         case prefer
         /// TLS or no session.
         case required
@@ -15,8 +15,9 @@ package struct TargetTLSSettings: Sendable, Equatable {
     package var mode: Mode
     /// A PEM file of the CAs trusted for the target; nil uses the system's.
     package var caPath: String?
-    /// If there are any, only they decide: the target's own certificate must have one of these keys; its issuer, name and expiry are
-    /// ignored. A self-signed target is therefore trusted exactly, and a pinned target doesn't depend on its CA.
+    /// If there are any, only they decide: the target's own certificate must have one of these keys; its issuer, name
+    /// and expiry are ignored. A self-signed target is therefore trusted exactly, and a pinned target doesn't depend on
+    /// its CA.
     package var pins: [PublicKeyPin]
     /// From the TCP connection to the end of the handshake.
     package var handshakeTimeoutMilliseconds: Int
@@ -36,7 +37,8 @@ package struct TargetTLSSettings: Sendable, Equatable {
     package static let defaultHandshakeTimeoutMilliseconds = 4_000
 }
 
-/// Authentication in both directions: TLS 1.3 only, this end presents a certificate, and the peer's must have a name that stands for its role.
+/// Authentication in both directions: TLS 1.3 only, this end presents a certificate, and the peer's must have a name
+/// that stands for its role.
 package struct MutualTLS: Sendable, Equatable {
     package var certificatePath: String
     package var privateKeyPath: String
@@ -75,8 +77,8 @@ package enum TargetTLSFailure: Error, Hashable, Sendable, CustomStringConvertibl
     /// An alert, or another handshake failure.
     case failed(String)
 
-    /// Whether the target apparently doesn't support TLS: it sent something that isn't TLS, or nothing at all. A target that spoke TLS and
-    /// failed, above all one with an invalid certificate, doesn't count.
+    /// Whether the target apparently doesn't support TLS: it sent something that isn't TLS, or nothing at all. A target
+    /// that spoke TLS and failed, above all one with an invalid certificate, doesn't count.
     var showsNoTLS: Bool {
         switch self {
         case .notTLS, .closed(hasSpokenTLS: false), .timedOut(hasSpokenTLS: false): true
@@ -101,7 +103,8 @@ package enum TargetTLSFailure: Error, Hashable, Sendable, CustomStringConvertibl
 
 /// A pinned public key of a target: SHA-256 of the certificate's SubjectPublicKeyInfo (RFC 7469 §2.4).
 ///
-/// `openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64` prints it.
+/// `openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary |
+/// base64` prints it.
 package struct PublicKeyPin: Hashable, Sendable, CustomStringConvertible {
     /// 32 bytes.
     package let sha256: [UInt8]

@@ -2,9 +2,9 @@ import WebSocketWire
 
 /// The output queue of a WebSocket, in order: first unframed stream bytes, then whole frames.
 ///
-/// Stream bytes are framed when they are written, as large as possible at that moment, and are stored as they are. From the first message
-/// on, everything is framed when it is queued (RFC 6455 §5.2, unmasked), until the queue is empty. This keeps message boundaries and the
-/// order of the calls, and each write ends with a frame.
+/// Stream bytes are framed when they are written, as large as possible at that moment, and are stored as they are. From
+/// the first message on, everything is framed when it is queued (RFC 6455 §5.2, unmasked), until the queue is empty.
+/// This keeps message boundaries and the order of the calls, and each write ends with a frame.
 ///
 /// It holds no memory while it is empty. Reactor thread only; the owner bounds `count`.
 struct FrameQueue {
@@ -26,8 +26,8 @@ struct FrameQueue {
     /// Queued bytes, including headers.
     var count: Int { output.count }
     var isEmpty: Bool { output.isEmpty }
-    /// The queue contains stream bytes that are framed when they are written. Data that is compressed before then must not be queued behind
-    /// them.
+    /// The queue contains stream bytes that are framed when they are written. Data that is compressed before then must
+    /// not be queued behind them.
     var hasStream: Bool { streamBytes > 0 }
 
     mutating func appendStream(_ bytes: UnsafeRawBufferPointer, from pool: BufferPool) {

@@ -1,13 +1,14 @@
 import WireText
 
-/// The WebSockets of one reactor whose clients have sent more than may be processed at once (`InputShare`), and the time that a turn of the
-/// loop has for them.
+/// The WebSockets of one reactor whose clients have sent more than may be processed at once (`InputShare`), and the
+/// time that a turn of the loop has for them.
 ///
-/// It runs at the end of each turn, after the output of the sessions was written. All flooding clients together therefore delay the others
-/// by at most `turnNanoseconds`, however cheap or expensive their frames are. Addresses are served in turn (`FairQueue`): a client with its
-/// own address doesn't wait behind a flood. Reactor thread only.
+/// It runs at the end of each turn, after the output of the sessions was written. All flooding clients together
+/// therefore delay the others by at most `turnNanoseconds`, however cheap or expensive their frames are. Addresses are
+/// served in turn (`FairQueue`): a client with its own address doesn't wait behind a flood. Reactor thread only.
 final class InputQueue {
-    /// For all waiting WebSockets together. An honest message and its answer wait for two turns, which must stay within a few milliseconds.
+    /// For all waiting WebSockets together. An honest message and its answer wait for two turns, which must stay within
+    /// a few milliseconds.
     static let turnNanoseconds = 1_000_000
     /// For one WebSocket. One frame, or one step of inflating, may exceed it by its own cost.
     static let shareNanoseconds = 500_000
@@ -41,8 +42,8 @@ final class InputQueue {
     }
 }
 
-/// What one WebSocket may process in a turn of the loop as soon as it arrives. It is counted rather than measured, so that the few messages
-/// of an honest client need no clock. The rest waits in the `InputQueue`.
+/// What one WebSocket may process in a turn of the loop as soon as it arrives. It is counted rather than measured, so
+/// that the few messages of an honest client need no clock. The rest waits in the `InputQueue`.
 struct InputShare {
     /// More frames than players' clients send at once, and few enough for hundreds of sessions in one turn.
     static let unitsPerTurn = 64
@@ -61,8 +62,8 @@ struct InputShare {
     mutating func spend(bytes: Int) { spent += 1 + bytes / Self.unitBytes }
 }
 
-/// What a client has made the gateway read so far, for its rates. Not only content counts: each frame, each TLS record and each read of
-/// the socket takes time, however little is in it.
+/// What a client has made the gateway read so far, for its rates. Not only content counts: each frame, each TLS record
+/// and each read of the socket takes time, however little is in it.
 struct InputCost {
     /// Decrypted.
     private(set) var frameBytes = 0

@@ -2,19 +2,20 @@ import CLibwebsockets
 import Compression
 import WebSocketWire
 
-/// permessage-deflate on one WebSocket (RFC 7692), in both directions. Created only if it was negotiated. Reactor thread only.
+/// permessage-deflate on one WebSocket (RFC 7692), in both directions. Created only if it was negotiated. Reactor
+/// thread only.
 ///
-/// A client's messages are inflated and delivered to the session in steps. If the session pauses, or has used up its share of the turn, the
-/// compressed rest is held (`HeldInput`) and the socket isn't read. A small message that inflates to a large one therefore costs no extra
-/// memory and doesn't delay other sessions.
+/// A client's messages are inflated and delivered to the session in steps. If the session pauses, or has used up its
+/// share of the turn, the compressed rest is held (`HeldInput`) and the socket isn't read. A small message that
+/// inflates to a large one therefore costs no extra memory and doesn't delay other sessions.
 final class MessageCompression {
     /// The maximum output of one step.
     static let stepBytes = 16_384
-    /// The bytes of the turn's share that one byte of input counts for, whatever it inflates to: blocks that inflate to nothing cost as
-    /// much time as others.
+    /// The bytes of the turn's share that one byte of input counts for, whatever it inflates to: blocks that inflate to
+    /// nothing cost as much time as others.
     static let costOfInputByte = 8
-    /// The maximum size of a message deflated at once, so that the result always fits into one frame. Longer messages are sent in several
-    /// frames.
+    /// The maximum size of a message deflated at once, so that the result always fits into one frame. Longer messages
+    /// are sent in several frames.
     static let maximumPieceBytes = 14_300
 
     let agreement: DeflateAgreement
@@ -61,9 +62,9 @@ final class MessageCompression {
 
     // MARK: Idle
 
-    /// Returns memory, called periodically. Between messages it frees an inflater that keeps no context. If memory is tight, it also frees
-    /// the deflater of a WebSocket that has sent nothing since the last call; the WebSocket then uses a shared one until it sends something
-    /// and memory is available again.
+    /// Returns memory, called periodically. Between messages it frees an inflater that keeps no context. If memory is
+    /// tight, it also frees the deflater of a WebSocket that has sent nothing since the last call; the WebSocket then
+    /// uses a shared one until it sends something and memory is available again.
     func rest() {
         inflater.releaseIdle()
         if lease.isDeflaterSuspended {

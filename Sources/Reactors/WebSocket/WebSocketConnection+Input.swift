@@ -3,8 +3,9 @@ import WireText
 
 /// From the client's bytes to the handler's events, and the bounds on what they cost in a turn of the loop.
 ///
-/// A read is processed as it arrives, up to the WebSocket's `InputShare`. The rest is held, the socket is paused, and the WebSocket waits
-/// for its turn in the reactor's `InputQueue`, as often as it takes. What arrives meanwhile is held behind it, so nothing is reordered.
+/// A read is processed as it arrives, up to the WebSocket's `InputShare`. The rest is held, the socket is paused, and
+/// the WebSocket waits for its turn in the reactor's `InputQueue`, as often as it takes. What arrives meanwhile is held
+/// behind it, so nothing is reordered.
 extension WebSocketConnection {
     /// - Parameter input: decrypted bytes, unmasked in place.
     func received(_ input: UnsafeMutableRawBufferPointer) {
@@ -32,7 +33,8 @@ extension WebSocketConnection {
         if let turnEnd { reactor.now < turnEnd } else { share.isLeft(in: reactor.turn) }
     }
 
-    /// Called at the end of a turn, while input is held. Input that the handler doesn't take is inflated when it resumes reading.
+    /// Called at the end of a turn, while input is held. Input that the handler doesn't take is inflated when it
+    /// resumes reading.
     func awaitTurn() {
         guard let held, let owner, !isAwaitingTurn else { return }
         if held.position.piece != nil, wantsPause, closing.delivers { return }

@@ -4,11 +4,12 @@ package import WireText
 
 /// One established client WebSocket (RFC 6455), over the bytes that libwebsockets transports. Reactor thread only.
 ///
-/// `FrameReader` validates the input and unmasks it in place; what is more than the WebSocket's share of a turn waits: see
-/// `WebSocketConnection+Input`. Output is collected and written at the end of the turn: stream bytes in
-/// binary messages with arbitrary boundaries, messages whole and one by one. Its owner bounds it by `queuedBytes`.
+/// `FrameReader` validates the input and unmasks it in place; what is more than the WebSocket's share of a turn waits:
+/// see `WebSocketConnection+Input`. Output is collected and written at the end of the turn: stream bytes in binary
+/// messages with arbitrary boundaries, messages whole and one by one. Its owner bounds it by `queuedBytes`.
 package final class WebSocketConnection: Flushable {
-    /// The maximum payload of a frame. Stream bytes are sent in messages of at most this size; longer messages are fragmented.
+    /// The maximum payload of a frame. Stream bytes are sent in messages of at most this size; longer messages are
+    /// fragmented.
     package static let maximumFrameBytes = FrameQueue.maximumPayloadBytes
 
     package let peer: SocketAddress?
@@ -17,7 +18,8 @@ package final class WebSocketConnection: Flushable {
     private(set) var owner: EdgeConnection?
     private(set) var wsi: OpaquePointer?
     private(set) var handler: (any WebSocketHandler)?
-    // Unchecked, as elsewhere on a message's path: code that modifies these values must not call anything that could re-enter them.
+    // Unchecked, as elsewhere on a message's path: code that modifies these values must not call anything that could
+    // re-enter them.
     @exclusivity(unchecked) var reader: FrameReader
     @exclusivity(unchecked) var closing = ClosingHandshake(limits: closingLimits)
     @exclusivity(unchecked) private var pongs = PongQueue()
@@ -82,8 +84,8 @@ package final class WebSocketConnection: Flushable {
     /// - Parameters:
     ///   - bytes: may be empty; an empty message is sent too.
     ///   - isText: the bytes are UTF-8; this isn't checked here (RFC 6455 §5.6).
-    ///   - isSecret: the message is never compressed, so its length reveals nothing about it and later compressed messages don't refer to
-    ///     it.
+    ///   - isSecret: the message is never compressed, so its length reveals nothing about it and later compressed
+    ///     messages don't refer to it.
     package func sendMessage(_ bytes: UnsafeRawBufferPointer, isText: Bool, isSecret: Bool = false) {
         reactor.preconditionOnThread()
         guard wsi != nil, closing.maySend else { return }
@@ -113,11 +115,11 @@ package final class WebSocketConnection: Flushable {
         reactor.touch(self)
     }
 
-    /// Pauses and resumes reading from the socket. While it is paused, TCP flow control slows the client down. The socket isn't polled
-    /// then, so only a write detects that the client is gone: the owner must keep sending pings.
+    /// Pauses and resumes reading from the socket. While it is paused, TCP flow control slows the client down. The
+    /// socket isn't polled then, so only a write detects that the client is gone: the owner must keep sending pings.
     ///
-    /// Takes effect at the end of the turn. Bytes read by then, at most two TLS records, are still delivered, in this turn or a later one.
-    /// Of compressed ones nothing more is inflated.
+    /// Takes effect at the end of the turn. Bytes read by then, at most two TLS records, are still delivered, in this
+    /// turn or a later one. Of compressed ones nothing more is inflated.
     package func setReading(paused: Bool) {
         reactor.preconditionOnThread()
         guard wsi != nil, paused != wantsPause else { return }
@@ -125,7 +127,8 @@ package final class WebSocketConnection: Flushable {
         reactor.touch(self)
     }
 
-    /// Sends the queue, then a Close frame, then waits for the client's (RFC 6455 §7.1.2). Only the first call has an effect.
+    /// Sends the queue, then a Close frame, then waits for the client's (RFC 6455 §7.1.2). Only the first call has an
+    /// effect.
     ///
     /// - Parameters:
     ///   - code: a code that may not be sent (RFC 6455 §7.4.1) becomes 1011.
@@ -136,7 +139,8 @@ package final class WebSocketConnection: Flushable {
         perform(closing.close(CloseCode(rawValue: code) ?? .internalError, reason: reason, now: reactor.now))
     }
 
-    /// The same, and the handler still gets what the client has sent before its Close frame, and then `webSocketPeerClosed`.
+    /// The same, and the handler still gets what the client has sent before its Close frame, and then
+    /// `webSocketPeerClosed`.
     package func closeAfterInput(code: UInt16, reason: String) {
         closing.deliversRest = true
         close(code: code, reason: reason)
@@ -217,8 +221,8 @@ package final class WebSocketConnection: Flushable {
         reactor.touch(self)
     }
 
-    /// Runs before any write, so that all available input is answered together. Input that the socket delivers later waits for the next
-    /// turn, after the other connections.
+    /// Runs before any write, so that all available input is answered together. Input that the socket delivers later
+    /// waits for the next turn, after the other connections.
     private func readOn() {
         guard mayHoldBytes, !isPaused, !pauses else { return }
         guard holdsBytes else { return mayHoldBytes = false }
@@ -273,7 +277,8 @@ package final class WebSocketConnection: Flushable {
     /// A closing connection is read although its handler pauses it, to receive the client's Close frame.
     private var pauses: Bool { held != nil || (wantsPause && closing.delivers) }
 
-    /// Never call it inside a callback: libwebsockets would buffer the rest of its read, and spins if TLS still holds part of the record.
+    /// Never call it inside a callback: libwebsockets would buffer the rest of its read, and spins if TLS still holds
+    /// part of the record.
     private func applyPause(to wsi: OpaquePointer) {
         let pauses = pauses
         guard pauses != isPaused else { return }

@@ -4,7 +4,8 @@ import RelayCore
 
 /// A client that resumes a session which another gateway may have.
 extension ClientLink {
-    /// Looks for a session that this gateway hasn't, unless another gateway has passed the client on. Input is held meanwhile.
+    /// Looks for a session that this gateway hasn't, unless another gateway has passed the client on. Input is held
+    /// meanwhile.
     ///
     /// - Returns: false if it can't be anywhere else.
     func seekElsewhere(_ request: ResumeRequest, _ session: Session) -> Bool {

@@ -6,9 +6,8 @@ package import Reactors
 import Synchronization
 import WireText
 
-/// Upgrades that other gateways pass on: the reactor's own router decides about them, and lets them resume sessions only. The connections are counted
-/// separately.
-/// Reactor thread only.
+/// Upgrades that other gateways pass on: the reactor's own router decides about them, and lets them resume sessions
+/// only. The connections are counted separately. Reactor thread only.
 final class FleetEdgeHandler: EdgeHandler {
     private let router: EdgeRouter
     private let metrics: GatewayMetrics

@@ -14,7 +14,8 @@ package struct ForwardLimits: Sendable, Hashable {
     package var dialMilliseconds = 4_000
     /// In each direction: above it the other side isn't read.
     package var queueBytes = 65_536
-    /// Without a byte from the other gateway, which sends pings to its clients, or to a client for which some wait: it is cut off then.
+    /// Without a byte from the other gateway, which sends pings to its clients, or to a client for which some wait: it
+    /// is cut off then.
     package var idleSeconds = 150
     /// From a Close frame of ours to the end.
     package var closeMilliseconds = 1_000

@@ -29,12 +29,14 @@ struct ForwardTable {
 }
 
 extension SessionTable {
-    /// Ends WebSockets whose sessions other gateways have. The sessions wait for their clients, which may come back through any gateway.
+    /// Ends WebSockets whose sessions other gateways have. The sessions wait for their clients, which may come back
+    /// through any gateway.
     func closeForwards(to peer: String? = nil, _ reason: CloseReason) {
         for forward in forwards.forwards(to: peer) { forward.close(code: reason.code, reason: reason.text) }
     }
 
-    /// The same for clients that this gateway wouldn't admit any more. The gateways that have their sessions end those by themselves.
+    /// The same for clients that this gateway wouldn't admit any more. The gateways that have their sessions end those
+    /// by themselves.
     func closeForwards(_ reason: CloseReason, where isMeant: (Principal, IPAddress) -> Bool) {
         for forward in forwards.forwards(to: nil) {
             guard let client = forward.admitted, isMeant(client.principal, client.address) else { continue }

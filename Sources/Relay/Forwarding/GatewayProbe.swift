@@ -7,7 +7,8 @@ extension RelayServer {
     /// Connects to the listener of another gateway, and closes the connection. From any thread.
     ///
     /// - Parameter host: what `FLEET_BIND` of the other gateway advertises.
-    /// - Returns: false if nothing accepts a connection within ``probeMilliseconds``; nil if that couldn't be tried, because the name wasn't resolved.
+    /// - Returns: false if nothing accepts a connection within ``probeMilliseconds``; nil if that couldn't be tried,
+    ///   because the name wasn't resolved.
     package func isAnswered(host: String, port: UInt16) async -> Bool? {
         guard let reactor = pool.reactors.first else { return nil }
         return await withCheckedContinuation { continuation in

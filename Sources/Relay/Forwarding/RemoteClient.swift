@@ -60,9 +60,11 @@ extension PrincipalCarrier {
 
 /// Who has asked for a ``RemoteSession``, and gets one of these answers, once.
 protocol RemoteAsker: AnyObject {
-    /// The other gateway has given the session away. ``RemoteSession/attach(to:)`` or ``RemoteSession/abandon()`` follows.
+    /// The other gateway has given the session away. ``RemoteSession/attach(to:)`` or ``RemoteSession/abandon()``
+    /// follows.
     ///
-    /// - Parameter principal: whose the session is, if its token was all that the other gateway was told; in the form that crosses to another process.
+    /// - Parameter principal: whose the session is, if its token was all that the other gateway was told; in the form
+    ///   that crosses to another process.
     func remoteAgreed(_ remote: RemoteSession, as principal: [UInt8]?)
     func remoteFailed(_ failure: RemoteFailure)
 }

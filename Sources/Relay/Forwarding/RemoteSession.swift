@@ -7,11 +7,13 @@ import RelayCore
 import StateCoding
 import WireText
 
-/// A session of another gateway, for a client of this one: by its upgrade, before the 101, or by a message after it. On the loop of the client only.
+/// A session of another gateway, for a client of this one: by its upgrade, before the 101, or by a message after it. On
+/// the loop of the client only.
 ///
-/// It asks the gateway that has the session for a WebSocket that resumes it, in the client's name, and then passes messages on in both directions. This gateway
-/// admits the client, and the other one checks that it would admit it too (`Gate.evaluate(_:passedOnAs:)`), and decides about the session. A client that has
-/// nothing but the session's token isn't known here: the other gateway says whose the session is, and then this one decides about that client.
+/// It asks the gateway that has the session for a WebSocket that resumes it, in the client's name, and then passes
+/// messages on in both directions. This gateway admits the client, and the other one checks that it would admit it too
+/// (`Gate.evaluate(_:passedOnAs:)`), and decides about the session. A client that has nothing but the session's token
+/// isn't known here: the other gateway says whose the session is, and then this one decides about that client.
 final class RemoteSession: TCPHandler, TimerTarget {
     /// From dialling to the 101, and to this gateway's own decision behind it.
     static let answerMilliseconds: UInt64 = 10_000
@@ -95,7 +97,8 @@ final class RemoteSession: TCPHandler, TimerTarget {
         (preface + Self.head(of: request)).withUnsafeBytes { transport.send($0) }
     }
 
-    /// An upgrade that names the session: without one the other gateway refuses it. The key has no meaning: nobody caches the answer.
+    /// An upgrade that names the session: without one the other gateway refuses it. The key has no meaning: nobody
+    /// caches the answer.
     private static func head(of request: RemoteRequest) -> [UInt8] {
         var path = "/"
         // The client may have written the name.
@@ -133,8 +136,8 @@ final class RemoteSession: TCPHandler, TimerTarget {
         pauseClientIfFull()
     }
 
-    /// What is passed on is counted by the other gateway. The rest, such as empty fragments and TLS records, costs its client control
-    /// frames.
+    /// What is passed on is counted by the other gateway. The rest, such as empty fragments and TLS records, costs its
+    /// client control frames.
     func clientWasRead(octets: Int, steps: Int) {
         surplus += max(octets + steps * TrafficMeter.stepBytes - passedOn, 0)
         passedOn = 0

@@ -4,7 +4,8 @@ import Synchronization
 
 /// Passes upgrades that resume a session of another gateway on to that one. Shared by all reactors.
 package final class SessionForwarding: Sendable {
-    /// Questions to the directory of sessions at the same time. A client that knows no session can cause one with each upgrade.
+    /// Questions to the directory of sessions at the same time. A client that knows no session can cause one with each
+    /// upgrade.
     package static let maximumQuestions = 256
     /// Upgrades that are passed on, and, separately, those that other gateways pass on to this one.
     package static let defaultMaximum = 10_000

@@ -7,7 +7,8 @@ import WireText
 
 /// Upgrades that resume a session which this gateway hasn't. Reactor thread only.
 ///
-/// This gateway admits the client, and the one that has the session is asked for it before the 101. An upgrade that another gateway has passed on doesn't come here.
+/// This gateway admits the client, and the one that has the session is asked for it before the 101. An upgrade that
+/// another gateway has passed on doesn't come here.
 extension UpgradeHandler {
     /// - Returns: whether the upgrade is refused here, or answered later.
     func seeksElsewhere(

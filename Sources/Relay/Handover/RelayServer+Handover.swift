@@ -63,12 +63,14 @@ extension RelayServer {
         return onReactors { table, _ in table.all.count { $0.waitsToMove(by: carrier) } }.reduce(0, +)
     }
 
-    /// Sessions of this process. Clients whose sessions other gateways have were sent away, and closing links have no session any more.
+    /// Sessions of this process. Clients whose sessions other gateways have were sent away, and closing links have no
+    /// session any more.
     package var sessionsHere: Int {
         onReactors { table, _ in table.all.count { $0.machine.isUnderway } }.reduce(0, +)
     }
 
-    /// The ids of sessions that the fleet knows to be here and that don't go: nobody finds them behind the other process' name.
+    /// The ids of sessions that the fleet knows to be here and that don't go: nobody finds them behind the other
+    /// process' name.
     package func announcedSessions(but frozen: [FrozenSession]) -> [String] {
         settings.withLock { $0.directory }.announced(but: Set(frozen.map(\.lease)))
     }

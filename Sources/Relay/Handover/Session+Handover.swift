@@ -11,7 +11,8 @@ enum MoveStanding {
     case ready
     /// Its client was told to come back, and is being heard to its end.
     case leaving
-    /// It may be able to go in a moment: its target is being dialled, its dialect isn't known yet, or its client is just resuming it.
+    /// It may be able to go in a moment: its target is being dialled, its dialect isn't known yet, or its client is
+    /// just resuming it.
     case undecided
     /// It can't go: its dialect doesn't resume, or its target can't leave this process.
     case staying

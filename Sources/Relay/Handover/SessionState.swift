@@ -5,7 +5,8 @@ import WireText
 
 /// A session on its way to the process that replaces this one. Its target's socket goes beside it.
 ///
-/// Rates, pauses and budgets aren't carried: they begin anew, which gives a client a second's worth of messages once for each upgrade.
+/// Rates, pauses and budgets aren't carried: they begin anew, which gives a client a second's worth of messages once
+/// for each upgrade.
 struct SessionState: Codable {
     struct Client: Codable {
         var session: String

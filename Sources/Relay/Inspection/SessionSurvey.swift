@@ -1,7 +1,8 @@
-/// A walk over the sessions of one loop, in slices of bounded time between which the loop does its other work. On the loop's thread only.
+/// A walk over the sessions of one loop, in slices of bounded time between which the loop does its other work. On the
+/// loop's thread only.
 ///
-/// It visits each session that is there from the beginning of the walk to its turn, once. Between the slices it holds no session: one that
-/// ends or moves to another loop meanwhile isn't visited.
+/// It visits each session that is there from the beginning of the walk to its turn, once. Between the slices it holds
+/// no session: one that ends or moves to another loop meanwhile isn't visited.
 final class SessionSurvey<Result: Sendable> {
     private let table: SessionTable
     private let loop: any SessionLoop

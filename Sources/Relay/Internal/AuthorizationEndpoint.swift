@@ -4,12 +4,13 @@ import KeyStore
 import Reactors
 import WireText
 
-/// `/authz`: tells a proxy whether its client's request may pass (nginx `auth_request`, Caddy `forward_auth`, Traefik `forwardAuth`, Envoy
-/// `ext_authz`). Reactor thread.
+/// `/authz`: tells a proxy whether its client's request may pass (nginx `auth_request`, Caddy `forward_auth`, Traefik
+/// `forwardAuth`, Envoy `ext_authz`). Reactor thread.
 ///
-/// The answer to an authorized request has no content, and the verified identity in `X-Portcullis-…` fields. A refusal is 401 or 403, because
-/// proxies turn any other status into an error; `X-Refusal-Code` and `X-Refusal-Description` repeat what its body says, for proxies that pass
-/// on header fields alone. 503 is left to failures of the gateway's own.
+/// The answer to an authorized request has no content, and the verified identity in `X-Portcullis-…` fields. A refusal
+/// is 401 or 403, because proxies turn any other status into an error; `X-Refusal-Code` and `X-Refusal-Description`
+/// repeat what its body says, for proxies that pass on header fields alone. 503 is left to failures of the gateway's
+/// own.
 struct AuthorizationEndpoint: InternalEndpoint {
     private let authorization: ForwardAuthorization
     private let record: DecisionRecord

@@ -1,7 +1,8 @@
 package import Admission
 import WireText
 
-/// What a peer of the internal listener has to show: the token, or a client certificate. Where both are accepted, either suffices.
+/// What a peer of the internal listener has to show: the token, or a client certificate. Where both are accepted,
+/// either suffices.
 package struct InternalAccess: Sendable {
     /// `ADMIN_TOKEN_PATH`
     package var token: InternalToken?
@@ -21,7 +22,8 @@ package struct InternalAccess: Sendable {
 
     /// - Parameters:
     ///   - field: `InternalToken.field` of the request.
-    ///   - authorization: `Authorization` of the request, if that is the peer's own: proxies that ask on `/authz` pass their client's on.
+    ///   - authorization: `Authorization` of the request, if that is the peer's own: proxies that ask on `/authz` pass
+    ///     their client's on.
     ///   - isCertified: asked only if nothing else admits.
     func admits(field: String?, authorization: String?, isCertified: @autoclosure () -> Bool) -> Bool {
         guard isLimited else { return true }
@@ -51,8 +53,8 @@ package struct InternalAccess: Sendable {
         return String(decoding: bytes[(colon + 1)...], as: UTF8.self)
     }
 
-    /// What a reload leads to. The listener's address and whether it has TLS change with a restart only, so new settings may demand what the
-    /// listener can't check; then the old demands stay.
+    /// What a reload leads to. The listener's address and whether it has TLS change with a restart only, so new
+    /// settings may demand what the listener can't check; then the old demands stay.
     ///
     /// - Parameters:
     ///   - old: what is in effect.

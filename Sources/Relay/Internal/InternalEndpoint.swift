@@ -1,8 +1,8 @@
 import HTTPWire
 import Reactors
 
-/// An endpoint of the internal listener: a folder of `Internal`, and a line in `InternalRouter.replace`. Reactor thread only; what may wait
-/// belongs on threads of its own, as `MetricsEndpoint` does it.
+/// An endpoint of the internal listener: a folder of `Internal`, and a line in `InternalRouter.replace`. Reactor thread
+/// only; what may wait belongs on threads of its own, as `MetricsEndpoint` does it.
 ///
 /// The router has checked that the client may use the listener at all.
 protocol InternalEndpoint {

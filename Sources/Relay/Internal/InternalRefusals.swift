@@ -2,8 +2,9 @@ import Observability
 import Reactors
 import Synchronization
 
-/// Decides which refused connections of the internal listener get a line in the log. Strangers can cause any number of refusals, so there is a
-/// line in `intervalSeconds` at most; it tells how many others there were. Shared by all reactors.
+/// Decides which refused connections of the internal listener get a line in the log. Strangers can cause any number of
+/// refusals, so there is a line in `intervalSeconds` at most; it tells how many others there were. Shared by all
+/// reactors.
 final class InternalRefusals: Sendable {
     static let intervalSeconds = 10
 

@@ -79,7 +79,8 @@ final class InternalRouter: InternalHandler {
         settings.logger.warning("internal connection refused", metadata: metadata)
     }
 
-    /// A proxy forwards its client's header fields, which may be malformed. Proxies pass a 403 on, but turn a 400 into a 500.
+    /// A proxy forwards its client's header fields, which may be malformed. Proxies pass a 403 on, but turn a 400 into
+    /// a 500.
     func answer(to fault: RequestFault) -> HTTPAnswer {
         let refusal = Refusal.token(.invalidRequest, detail: fault.detail)
         return AuthorizationEndpoint.refusal(refusal, requestID: RequestContext.makeID())
@@ -115,7 +116,8 @@ final class InternalRouter: InternalHandler {
     }
 }
 
-/// What the path of a question says, which is the proxy's configuration: `/authz`, behind any of `/admit/METHOD` and `/route/NAME`, each once.
+/// What the path of a question says, which is the proxy's configuration: `/authz`, behind any of `/admit/METHOD` and
+/// `/route/NAME`, each once.
 ///
 /// It isn't in the query, because some proxies append their client's.
 struct AuthorizationDemand: Equatable {

@@ -2,7 +2,8 @@ import RelayCore
 import Synchronization
 package import WireText
 
-/// `MESSAGES_PER_SECOND_PER_ADDRESS` for all addresses and all reactors: the sessions of one address share one ``FairPace``.
+/// `MESSAGES_PER_SECOND_PER_ADDRESS` for all addresses and all reactors: the sessions of one address share one
+/// ``FairPace``.
 ///
 /// There is an entry for each address that has sessions, so there are never more entries than sessions.
 package final class AddressPaces: Sendable {

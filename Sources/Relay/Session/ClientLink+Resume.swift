@@ -7,8 +7,8 @@ import WireText
 
 /// A client that resumes its session.
 ///
-/// The session is claimed where it is, handed off there, and adopted here. Between two loops this takes two jobs: one claims it, one
-/// delivers it. Input from the client is held meanwhile.
+/// The session is claimed where it is, handed off there, and adopted here. Between two loops this takes two jobs: one
+/// claims it, one delivers it. Input from the client is held meanwhile.
 extension ClientLink {
     /// While a session moves to one connection, another one has to wait: a move takes two turns of a loop.
     private static var maximumTries: Int { 100 }
@@ -152,8 +152,8 @@ extension ClientLink {
         }
     }
 
-    /// The pong to a ping sent after the new token: the client has that token. A pong to an earlier ping proves nothing, and only
-    /// shortens the life of the previous token.
+    /// The pong to a ping sent after the new token: the client has that token. A pong to an earlier ping proves
+    /// nothing, and only shortens the life of the previous token.
     func confirmToken(of session: Session) {
         guard awaitsConfirmation, let lease = session.lease else { return }
         awaitsConfirmation = false

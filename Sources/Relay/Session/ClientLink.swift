@@ -5,8 +5,8 @@ import RelayCore
 
 /// One client's WebSocket, from the 101 to its close, and its current session. On its loop only.
 ///
-/// A session that can be resumed outlives its link; the link of the resuming client then gets it, and drops the one that it
-/// began with: see `ClientLink+Resume`. A link whose session was taken over closes its WebSocket and ends.
+/// A session that can be resumed outlives its link; the link of the resuming client then gets it, and drops the one
+/// that it began with: see `ClientLink+Resume`. A link whose session was taken over closes its WebSocket and ends.
 ///
 /// The WebSocket holds the link as its handler until it is closed. A link and its session hold each other.
 final class ClientLink: WebSocketHandler, TimerTarget {
@@ -154,7 +154,8 @@ final class ClientLink: WebSocketHandler, TimerTarget {
         socket?.closeAfterInput(code: reason.code, reason: reason.text)
     }
 
-    /// Counts what the WebSocket's frames have taken since they were counted last: at each ping, and when the session leaves the link.
+    /// Counts what the WebSocket's frames have taken since they were counted last: at each ping, and when the session
+    /// leaves the link.
     func noteFrames() {
         guard let socket, let session else { return }
         let (read, written) = (socket.wireBytesRead, socket.wireBytesWritten)

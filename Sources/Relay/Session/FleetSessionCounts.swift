@@ -1,7 +1,8 @@
 package import Admission
 package import WireText
 
-/// Keeps `MAX_SESSIONS_PER_DEVICE` in a whole fleet: tells the other gateways how many sessions a client has here, and finds out how many it has there.
+/// Keeps `MAX_SESSIONS_PER_DEVICE` in a whole fleet: tells the other gateways how many sessions a client has here, and
+/// finds out how many it has there.
 ///
 /// The calls are cheap, and come from any reactor.
 package protocol FleetSessionCounts: Sendable {
@@ -24,6 +25,7 @@ package protocol FleetSessionCounts: Sendable {
 /// A client's sessions at this gateway.
 package struct SessionCount: Hashable, Sendable {
     package let sessions: Int
-    /// Those of them that end if their client begins one at another gateway: they wait for it, and no other client has its identity.
+    /// Those of them that end if their client begins one at another gateway: they wait for it, and no other client has
+    /// its identity.
     package let evictable: Int
 }

@@ -1,9 +1,10 @@
 import RelayCore
 
-/// A session that the other gateways of the fleet have to find as soon as its client knows it: it may come back through any of them. Until then its target's
-/// output and its client's input wait, as while the target is dialled.
+/// A session that the other gateways of the fleet have to find as soon as its client knows it: it may come back through
+/// any of them. Until then its target's output and its client's input wait, as while the target is dialled.
 extension Session {
-    /// The id for the client, once other gateways find the session under it; nil: they are being told, and `translationConnected` follows.
+    /// The id for the client, once other gateways find the session under it; nil: they are being told, and
+    /// `translationConnected` follows.
     func idToTell() -> String? {
         switch announcement {
         case .told(let id): return id
@@ -24,7 +25,8 @@ extension Session {
         return nil
     }
 
-    /// Other gateways find the session, or it isn't kept waiting any longer: the store doesn't answer, or the target has ended.
+    /// Other gateways find the session, or it isn't kept waiting any longer: the store doesn't answer, or the target
+    /// has ended.
     func announced() {
         guard case .underway(let id) = announcement else { return }
         announcement = .told(id)

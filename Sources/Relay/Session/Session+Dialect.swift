@@ -12,8 +12,9 @@ extension Session {
 
     // MARK: Which dialect
 
-    /// The subprotocol, a fixed default or the first message decides the dialect. MUDs speak first, so the target is dialled
-    /// at once, unless the client is going to name one or may be resuming a session, here or at another gateway of the fleet.
+    /// The subprotocol, a fixed default or the first message decides the dialect. MUDs speak first, so the target is
+    /// dialled at once, unless the client is going to name one or may be resuming a session, here or at another gateway
+    /// of the fleet.
     func beginDialect() {
         deadlines.connectBy = loop.now + settings.dialects.connectWait
         if case .choosing(let chooser) = dialect, let kind = chooser.kind { return begin(kind) }
@@ -135,7 +136,8 @@ extension Session {
         return (link?.queuedBytes ?? 0) + pending.count
     }
 
-    /// Uncounted output is waiting, so the target has to wait: the chooser has no room, or the target's bytes are still compressed.
+    /// Uncounted output is waiting, so the target has to wait: the chooser has no room, or the target's bytes are still
+    /// compressed.
     var holdsMoreForClient: Bool {
         switch dialect {
         case .choosing(let chooser): !chooser.canHold
@@ -255,7 +257,8 @@ extension Session {
 
     /// Performs one step of the translation and carries out its orders.
     ///
-    /// The loop's output buffer is taken out for the step, because another session may need one while orders are carried out.
+    /// The loop's output buffer is taken out for the step, because another session may need one while orders are
+    /// carried out.
     func translate(_ step: (inout Translation, inout TranslationOutput) -> Void) {
         guard case .translated(let translation) = dialect else { return }
         var output = TranslationOutput()

@@ -160,8 +160,8 @@ enum HandOff: Sendable {
 
 /// A session between two links.
 ///
-/// - Note: `@unchecked Sendable` because one side has it at any time. `Session.handOff` removes everything on its loop that could call it,
-///   and only the link that it is handed to uses it afterwards.
+/// - Note: `@unchecked Sendable` because one side has it at any time. `Session.handOff` removes everything on its loop
+///   that could call it, and only the link that it is handed to uses it afterwards.
 struct MovingSession: @unchecked Sendable {
     let session: Session
 }

@@ -39,7 +39,8 @@ extension Session {
         if !targetPauses.isEmpty { leg.setReading(paused: true) }
     }
 
-    /// The target's route decides whether messages to the client are compressed. The 101 has decided about the client's own messages.
+    /// The target's route decides whether messages to the client are compressed. The 101 has decided about the client's
+    /// own messages.
     func followCompression() {
         guard let lastTarget else { return }
         link?.socket?.setCompressing((lastTarget.options.compression ?? settings.compression) == .on)
@@ -59,7 +60,8 @@ extension Session {
         return lease != nil
     }
 
-    /// A client that hasn't sent a message yet may be about to resume a session, which needs no new lease: it is refused when its dialect is known.
+    /// A client that hasn't sent a message yet may be about to resume a session, which needs no new lease: it is
+    /// refused when its dialect is known.
     private func refuseLease() {
         switch dialect {
         case .choosing: break
@@ -145,8 +147,8 @@ extension Session {
 
     // MARK: Time
 
-    /// A delayed loop runs its timers before it reads its sockets, where a message that arrived in time may be waiting. The
-    /// choice is therefore made one turn after the deadline.
+    /// A delayed loop runs its timers before it reads its sockets, where a message that arrived in time may be waiting.
+    /// The choice is therefore made one turn after the deadline.
     private func chooseInTime(_ now: UInt64) {
         guard case .choosing(var chooser) = dialect, let kind = chooser.tick(now: now) else { return }
         guard let turn = lastTurnOfWait, turn != loop.turn else {

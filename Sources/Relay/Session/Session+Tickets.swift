@@ -5,8 +5,9 @@ import RelayCore
 
 /// The next tickets of a session whose client was admitted by a ticket.
 extension Session {
-    /// A client that was admitted by a ticket gets its next one, for a reload of the page, for another session after this one is lost, also with the gateway's
-    /// process, as long as the proof of its first ticket is valid. The session itself continues in any case.
+    /// A client that was admitted by a ticket gets its next one, for a reload of the page, for another session after
+    /// this one is lost, also with the gateway's process, as long as the proof of its first ticket is valid. The
+    /// session itself continues in any case.
     func sendTicket() {
         // The process that takes over wouldn't know it.
         guard client.principal.isByTicket, link?.socket != nil, !settings.drain.isHandingOver,
@@ -63,7 +64,8 @@ extension Session {
 
     private static var ticketRetryNanoseconds: UInt64 { 15_000_000_000 }
 
-    /// Its tickets stay where the client has lost the session without wanting to: with its target, or with this process.
+    /// Its tickets stay where the client has lost the session without wanting to: with its target, or with this
+    /// process.
     func endTickets(_ reason: EndReason) {
         guard client.principal.isByTicket, let id else { return }
         sessions.gate.endTickets(ofSession: id, keepingThem: reason.leavesTickets, at: loop.moment)

@@ -13,8 +13,8 @@ extension Session {
         slowClient(until: Self.later(meter.readableAt(now), addressShare?.spend(now: now)))
     }
 
-    /// Counts what the client has made the gateway read. It is forwarded in any case: at most one read of its socket, and one that waits for
-    /// its turn.
+    /// Counts what the client has made the gateway read. It is forwarded in any case: at most one read of its socket,
+    /// and one that waits for its turn.
     func count(octets: Int, steps: Int) {
         guard settings.traffic.clientBytesPerSecond > 0 else { return }
         let now = loop.now
@@ -22,7 +22,8 @@ extension Session {
         slowClient(until: meter.readableAt(now))
     }
 
-    /// A client that has sent too much isn't read until its allowance, and its share of its address' budget, have recovered.
+    /// A client that has sent too much isn't read until its allowance, and its share of its address' budget, have
+    /// recovered.
     private func slowClient(until: UInt64?) {
         guard let until else { return }
         deadlines.readClient = max(deadlines.readClient ?? 0, until)

@@ -5,11 +5,12 @@ import Reactors
 import RelayCore
 import WireText
 
-/// One session: carries bytes between a client and its target, and performs what the state machine and the translation order.
+/// One session: carries bytes between a client and its target, and performs what the state machine and the translation
+/// order.
 ///
-/// It makes no decisions itself. Whatever is true of the whole session is here, so it survives its client's WebSocket (`ClientLink`) and
-/// moves as one object to the link of the client that resumes it, on the same loop or on another one: see `Session+Resume`. On its loop's
-/// thread only.
+/// It makes no decisions itself. Whatever is true of the whole session is here, so it survives its client's WebSocket
+/// (`ClientLink`) and moves as one object to the link of the client that resumes it, on the same loop or on another
+/// one: see `Session+Resume`. On its loop's thread only.
 ///
 /// The `SessionTable` of its loop holds it while it lives, its link while it has one, and its target as its handler.
 final class Session: TargetLegHandler, TimerTarget {
@@ -20,7 +21,8 @@ final class Session: TargetLegHandler, TimerTarget {
     let request: SessionRequest
     /// About the target of `request`; nil: this session has a target already.
     let route: TargetDecision?
-    /// Nil: this session is only there until the one that its client resumes has taken its place, or has a target already.
+    /// Nil: this session is only there until the one that its client resumes has taken its place, or has a target
+    /// already.
     let permit: SessionPermit?
     unowned var sessions: SessionTable
     /// Nil while there is no client: before the WebSocket is open, while the session is detached and while it moves.
@@ -158,7 +160,8 @@ final class Session: TargetLegHandler, TimerTarget {
         perform(machine.clientSent(queued: leg?.queuedBytes ?? 0, now: loop.now))
     }
 
-    /// In dialects with errors an oversized message is answered. In the others the client wouldn't know that it was discarded.
+    /// In dialects with errors an oversized message is answered. In the others the client wouldn't know that it was
+    /// discarded.
     private func isOfSize(_ piece: MessagePiece, _ link: ClientLink) -> Bool {
         if case .translated(let translation) = dialect, translation.value.answersErrors { return true }
         return link.fits(piece, in: settings.dialects.maximumMessageBytes)
@@ -278,8 +281,8 @@ final class Session: TargetLegHandler, TimerTarget {
 
     // MARK: Orders
 
-    /// Performing an order can cause the next event before it returns (a closed connection is reported at once). That event's orders are performed
-    /// afterwards.
+    /// Performing an order can cause the next event before it returns (a closed connection is reported at once). That
+    /// event's orders are performed afterwards.
     func perform(_ actions: SessionActions) {
         guard !isOver else { return }
         if actions.rawValue != 0 {

@@ -1,4 +1,5 @@
-/// When a session has to act by itself, in addition to the deadlines of its state machine. Nanoseconds of the loop's clock.
+/// When a session has to act by itself, in addition to the deadlines of its state machine. Nanoseconds of the loop's
+/// clock.
 struct SessionDeadlines {
     /// When a client must have named its target.
     var connectBy: UInt64?

@@ -4,7 +4,8 @@ import RelayCore
 import Synchronization
 package import WireText
 
-/// All sessions of the gateway, on all reactors: how many each client has, and on which reactor each resumable session is.
+/// All sessions of the gateway, on all reactors: how many each client has, and on which reactor each resumable session
+/// is.
 ///
 /// It never calls a session: work for another reactor is submitted there as a job.
 package final class SessionDirectory: Sendable {
@@ -141,7 +142,8 @@ package final class SessionDirectory: Sendable {
 
     // MARK: Leases
 
-    /// Takes a lease before a target is dialled. If the identity or the address has too many, a detached session may end.
+    /// Takes a lease before a target is dialled. If the identity or the address has too many, a detached session may
+    /// end.
     func reserve(for client: ClientIdentity, at now: UInt64) -> SessionReservation<SessionHolder> {
         let outcome = register.withLock {
             $0.reserve(for: client.principal.owner, from: client.address, at: MonotonicTime(nanoseconds: now))

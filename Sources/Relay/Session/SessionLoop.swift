@@ -1,8 +1,8 @@
 import Admission
 import Reactors
 
-// What sessions need of the network. The gateway's own implementations are in `Reactors`; the tests' are in memory, with a clock that the
-// tests move.
+// What sessions need of the network. The gateway's own implementations are in `Reactors`; the tests' are in memory,
+// with a clock that the tests move.
 
 /// The event loop that a session runs on: its thread, its clock, its timers and its connections to targets.
 ///
@@ -77,7 +77,8 @@ protocol TargetSocket: AnyObject {
 
 /// A target's connection between two loops. If no loop adopts it, it is closed.
 protocol DepartedTarget: AnyObject, Sendable {
-    /// For another process, which gets a copy of the descriptor, and what hasn't been written yet; nil: it can't leave this one.
+    /// For another process, which gets a copy of the descriptor, and what hasn't been written yet; nil: it can't leave
+    /// this one.
     var forAnotherProcess: (descriptor: Int32, unsent: [UInt8])? { get }
 }
 
@@ -110,7 +111,8 @@ extension TargetConnection: TargetSocket {
     func depart() -> (any DepartedTarget)? { leave() }
 }
 
-/// Carries a value that belongs to one loop's thread through code that runs elsewhere: `Pinned`, for any ``SessionLoop``.
+/// Carries a value that belongs to one loop's thread through code that runs elsewhere: `Pinned`, for any
+/// ``SessionLoop``.
 ///
 /// - Note: `@unchecked Sendable` because the value can only be taken out on its loop's thread: elsewhere it traps.
 struct LoopBound<Value>: @unchecked Sendable {

@@ -17,11 +17,11 @@ struct SessionRequest: Sendable {
 }
 
 extension SessionRequest {
-    /// `/` and `/mud/<name>`, with the parameters `target`, `dialect`, `cols`, `rows`, `client` and `ttype`, and to resume a session
-    /// `session`, `token` and `lastSeq`.
+    /// `/` and `/mud/<name>`, with the parameters `target`, `dialect`, `cols`, `rows`, `client` and `ttype`, and to
+    /// resume a session `session`, `token` and `lastSeq`.
     ///
-    /// - Returns: nil for any other path, if the route is named twice, if the dialect is unknown, and if a session to be
-    ///   resumed is named in part.
+    /// - Returns: nil for any other path, if the route is named twice, if the dialect is unknown, and if a session to
+    ///   be resumed is named in part.
     init?(_ head: RequestHead) {
         let query = RequestQuery(head.query)
         switch (RequestPath(head), query["target"]) {

@@ -4,10 +4,11 @@ import Observability
 package import RelayCore
 package import Telnet
 
-/// The settings of a session for its whole life: those that it began with, shared by all sessions that began under them.
+/// The settings of a session for its whole life: those that it began with, shared by all sessions that began under
+/// them.
 ///
-/// It has the part of ``RelaySettings`` that sessions need, without the rules of admission: a session may outlive many reloads, and would retain
-/// one block list of each.
+/// It has the part of ``RelaySettings`` that sessions need, without the rules of admission: a session may outlive many
+/// reloads, and would retain one block list of each.
 final class SessionSettings: Sendable {
     let targets: TargetPolicy
     let dialer: TargetDialer
@@ -48,13 +49,15 @@ package struct DialectSettings: Sendable {
     package var wait = DialectChooser.defaultWait
     /// `MAX_MESSAGE_BYTES`
     package var maximumMessageBytes = Translation.defaultMaximumMessageBytes
-    /// Twice `PING_INTERVAL_SECONDS`: a client that names its target must do so within this time; otherwise it is closed with 1008.
+    /// Twice `PING_INTERVAL_SECONDS`: a client that names its target must do so within this time; otherwise it is
+    /// closed with 1008.
     package var connectWait: UInt64 = 60_000_000_000
     /// `OUTPUT_BUFFER_BYTES`; 0: no session can be resumed (`RESUME_GRACE_MINUTES` is 0).
     package var outputBufferBytes = Translation.defaultOutputBufferBytes
     /// `SESSION_EVENTS_GMCP`
     package var tellsTargetOfClient = false
-    /// Clients that a shutdown closes are told a random time between this and twice this, after which they may come back.
+    /// Clients that a shutdown closes are told a random time between this and twice this, after which they may come
+    /// back.
     package static let reconnectMilliseconds = 5_000
     package var reconnectMilliseconds = reconnectMilliseconds
     /// The same, for clients that another process goes on with.

@@ -4,10 +4,11 @@ import Reactors
 import RelayCore
 import WireText
 
-/// The sessions of one loop, and the links without a session: for notifying all of them, and for sharing the loop's time. On the loop's
-/// thread only.
+/// The sessions of one loop, and the links without a session: for notifying all of them, and for sharing the loop's
+/// time. On the loop's thread only.
 final class SessionTable: TimerTarget {
-    /// How long all waiting sessions together may translate in one turn of the loop, taking turns of one `TurnBudget` each.
+    /// How long all waiting sessions together may translate in one turn of the loop, taking turns of one `TurnBudget`
+    /// each.
     static let turnNanoseconds = 2_000_000
 
     /// The gate of the last reload, which also decides about new clients.
@@ -65,7 +66,8 @@ final class SessionTable: TimerTarget {
 
     var all: [Session] { Array(sessions.values) }
 
-    /// Ends every session for which `isMeant` returns true, in order, and the WebSockets of such clients whose sessions other gateways have.
+    /// Ends every session for which `isMeant` returns true, in order, and the WebSockets of such clients whose sessions
+    /// other gateways have.
     ///
     /// - Returns: how many sessions, without those that are ending already.
     @discardableResult
@@ -117,7 +119,8 @@ final class SessionScratch {
     var spare: [UInt8] = []
 }
 
-/// How much of its target's output a session may translate at once, so that no target keeps a reactor busy. Then it waits for the others.
+/// How much of its target's output a session may translate at once, so that no target keeps a reactor busy. Then it
+/// waits for the others.
 struct TurnBudget {
     /// The number of telnet commands and pieces of text, whatever their size.
     static let maximumSteps = 64

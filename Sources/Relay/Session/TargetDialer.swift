@@ -67,10 +67,12 @@ struct ClientIdentity: Sendable {
     /// Its admission has a line of its own in the audit log, and so has the end of its session.
     var isRecorded = true
 
-    /// Both are limited: with the credential alone one device with many keys could look up many names, with the address alone a botnet with one key.
+    /// Both are limited: with the credential alone one device with many keys could look up many names, with the address
+    /// alone a botnet with one key.
     fileprivate var lookupNames: [String] { [address.prefix.text] + (principal.identity.subject.map { [$0] } ?? []) }
 
-    /// The header that precedes everything else. The target knows the addresses of the gateway's own connection already.
+    /// The header that precedes everything else. The target knows the addresses of the gateway's own connection
+    /// already.
     fileprivate func proxyHeader(toward target: SocketAddress, _ version: ProxyVersion) -> [UInt8] {
         let source = SocketAddress(address, port: port)
         let tlvs = [

@@ -1,6 +1,7 @@
 package import Reactors
 
-/// The web client, served at `/` where `ENABLE_WEB_CLIENT` is on: one page that is compiled into the program, with the operator's texts put in.
+/// The web client, served at `/` where `ENABLE_WEB_CLIENT` is on: one page that is compiled into the program, with the
+/// operator's texts put in.
 package enum WebClientPage {
     package static let policy = PagePolicy(
         scriptHash: "71hMt8P0qdrQlb5uGPGnZi6DIXYPbz+DyPv0x8GmdM0=",

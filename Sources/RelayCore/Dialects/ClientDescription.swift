@@ -77,8 +77,8 @@ enum ClientCommand: Equatable, Sendable {
     case describe(ClientDescription)
     case connect(TargetRequest, ClientDescription)
     case resume(ResumeRequest)
-    /// The client has seen the session's messages up to `lastSeq`. This command never waits, so `sessionID` may be a slice of the
-    /// message.
+    /// The client has seen the session's messages up to `lastSeq`. This command never waits, so `sessionID` may be a
+    /// slice of the message.
     case acknowledge(sessionID: ArraySlice<UInt8>, lastSeq: UInt64)
     case disconnect
     /// Accepted without effect on the session.

@@ -165,8 +165,8 @@ package enum DialectKind: String, Codable, Hashable, Sendable, CaseIterable {
     package var resumes: Bool { dialect?.numbering != nil }
 }
 
-/// `terminal.mudstandards.org`: UTF-8 with ANSI sequences in both directions, as on a terminal. It has no messages for out-of-band
-/// data.
+/// `terminal.mudstandards.org`: UTF-8 with ANSI sequences in both directions, as on a terminal. It has no messages for
+/// out-of-band data.
 struct TerminalDialect: Dialect {
     static let numbering: ReplayBuffer.Numbering? = nil
 

@@ -28,9 +28,9 @@ extension DefaultDialect: RawRepresentable, CaseIterable {
 
 /// Chooses the dialect of one connection once.
 ///
-/// A subprotocol or a fixed default chooses at once. Otherwise the first message does: an object with `type` is typed, one with
-/// `connect` is legacy, anything else is raw. MUDs speak first, so a raw client may wait for the MUD: after a time without a first
-/// message the connection is raw. Until then the output of both sides is held here, within limits.
+/// A subprotocol or a fixed default chooses at once. Otherwise the first message does: an object with `type` is typed,
+/// one with `connect` is legacy, anything else is raw. MUDs speak first, so a raw client may wait for the MUD: after a
+/// time without a first message the connection is raw. Until then the output of both sides is held here, within limits.
 package struct DialectChooser: Sendable {
     /// `DIALECT_WAIT_MS`, in nanoseconds.
     package static let defaultWait: UInt64 = 1_500_000_000

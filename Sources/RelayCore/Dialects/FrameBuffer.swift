@@ -6,8 +6,8 @@ package struct FrameBuffer: Sendable {
         package let isText: Bool
         /// The payload's range in ``FrameBuffer/bytes``.
         package let range: Range<Int>
-        /// It contains a secret of the gateway's (a token or a ticket) and must not be compressed: see docs/THREAT-MODEL.md,
-        /// "Compression".
+        /// It contains a secret of the gateway's (a token or a ticket) and must not be compressed: see
+        /// docs/THREAT-MODEL.md, "Compression".
         package let isSecret: Bool
     }
 
@@ -35,13 +35,16 @@ package struct FrameBuffer: Sendable {
     }
 }
 
-/// Compresses one message of the legacy dialect. `RelayCore` doesn't depend on zlib; its user provides the implementation.
+/// Compresses one message of the legacy dialect. `RelayCore` doesn't depend on zlib; its user provides the
+/// implementation.
 package protocol FrameCompressor {
-    /// - Returns: one complete raw DEFLATE stream (RFC 1951), its last block marked as final; nil if there is no memory for it.
+    /// - Returns: one complete raw DEFLATE stream (RFC 1951), its last block marked as final; nil if there is no memory
+    ///   for it.
     func compress(_ bytes: [UInt8]) -> [UInt8]?
 }
 
-/// Raw DEFLATE without compression (RFC 1951 §3.2.4): every inflater reads it. It is the fallback if a compressor fails.
+/// Raw DEFLATE without compression (RFC 1951 §3.2.4): every inflater reads it. It is the fallback if a compressor
+/// fails.
 enum StoredDeflate {
     private static let maximumBlockBytes = 65_535
 

@@ -2,7 +2,8 @@ import StrictJSON
 import Telnet
 import WireText
 
-/// `gmcp.mudstandards.org`: text with ANSI sequences as binary messages, GMCP as text messages `Package.Name <json>`, both ways.
+/// `gmcp.mudstandards.org`: text with ANSI sequences as binary messages, GMCP as text messages `Package.Name <json>`,
+/// both ways.
 ///
 /// Data for which the subprotocol has no form is sent as the gateway's own GMCP messages:
 /// | message | way | data |

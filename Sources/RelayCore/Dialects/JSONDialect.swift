@@ -2,7 +2,8 @@ import StrictJSON
 import Telnet
 import WireText
 
-/// `json.mudstandards.org`: text with ANSI sequences as binary messages; everything else as text messages `{"proto","id","data"}`.
+/// `json.mudstandards.org`: text with ANSI sequences as binary messages; everything else as text messages
+/// `{"proto","id","data"}`.
 ///
 /// `data` is emitted as a string, and accepted as a string or as any other value. For `atcp`, `prompt` and
 /// `error` the string holds text; for all others it holds JSON.
@@ -149,8 +150,8 @@ extension JSONValue {
 }
 
 extension String {
-    /// The first `count` scalars of a client's text, for an error message. Scalars, since a single `Character` has no maximum
-    /// length.
+    /// The first `count` scalars of a client's text, for an error message. Scalars, since a single `Character` has no
+    /// maximum length.
     init(scalars count: Int, of text: String) {
         self.init(String.UnicodeScalarView(text.unicodeScalars.prefix(count)))
     }

@@ -13,8 +13,8 @@ import WireText
 /// | `mccp` | `0`: messages to the client aren't compressed |
 /// | `name`, `utf8`, `encoding`, `debug` | accepted and ignored: the gateway sends UTF-8 and handles telnet itself |
 ///
-/// Later messages are input, except objects with one of these keys: `gmcp` (`"Package.Name json"`) and `msdp` (`{"key","val"}`), of
-/// at most 4096 bytes, are passed on; `chat` and `bin` are ignored.
+/// Later messages are input, except objects with one of these keys: `gmcp` (`"Package.Name json"`) and `msdp`
+/// (`{"key","val"}`), of at most 4096 bytes, are passed on; `chat` and `bin` are ignored.
 extension LegacyDialect {
     static let maximumRouteBytes = 64
     static let maximumHostBytes = 255

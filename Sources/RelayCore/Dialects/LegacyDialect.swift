@@ -4,8 +4,8 @@ import WireText
 
 /// The protocol of mud-web-proxy's browser clients: a first message `{"connect":1,…}`, then text.
 ///
-/// These clients read a telnet stream from which the proxy has taken what it answers itself. What they get depends on `"mccp"` of their
-/// `connect`:
+/// These clients read a telnet stream from which the proxy has taken what it answers itself. What they get depends on
+/// `"mccp"` of their `connect`:
 ///
 /// | event | with `"mccp":0` | otherwise |
 /// |---|---|---|
@@ -14,8 +14,9 @@ import WireText
 /// | GMCP, ATCP | a text message: `{"gmcp":"Package.Name json"}` | in the stream: a subnegotiation of the option |
 /// | MSDP | a text message: `{"msdp":{"key":…,"val":…}}` | in the stream: a subnegotiation of the option |
 ///
-/// The stream comes in text messages: base64 of a complete raw DEFLATE stream each, and each of an event, so no command is ever split.
-/// Text is UTF-8, so that no byte of it is an IAC, and what comes as JSON is escaped. Prompts and MSSP aren't passed on.
+/// The stream comes in text messages: base64 of a complete raw DEFLATE stream each, and each of an event, so no command
+/// is ever split. Text is UTF-8, so that no byte of it is an IAC, and what comes as JSON is escaped. Prompts and MSSP
+/// aren't passed on.
 struct LegacyDialect: Dialect {
     static let numbering: ReplayBuffer.Numbering? = nil
 

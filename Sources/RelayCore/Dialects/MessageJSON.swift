@@ -2,8 +2,8 @@ package import StrictJSON
 
 /// JSON in messages of clients, and inside GMCP from MUDs.
 ///
-/// The caller limits the text's length, and with it the number of values and of digits. Repeated names are kept: the gateway passes such a
-/// text on, and must not read it more strictly than the MUD and the client do.
+/// The caller limits the text's length, and with it the number of values and of digits. Repeated names are kept: the
+/// gateway passes such a text on, and must not read it more strictly than the MUD and the client do.
 extension JSONReader {
     /// The deepest nesting of containers.
     package static let maximumDepth = 32

@@ -19,9 +19,9 @@ enum OutOfBand {
 
     private static let ownPackage = "portcullis"
 
-    /// Whether the name is the gateway's own package or a message below it. Like GMCP, the comparison ignores case and leading
-    /// spaces. Clients may not send these messages to a target, and targets may not send them to a client whose dialect uses the
-    /// same form.
+    /// Whether the name is the gateway's own package or a message below it. Like GMCP, the comparison ignores case and
+    /// leading spaces. Clients may not send these messages to a target, and targets may not send them to a client whose
+    /// dialect uses the same form.
     static func isOwn(_ name: String) -> Bool {
         let name = name.utf8.drop { $0 <= 0x20 }
         // This bit distinguishes lower-case from upper-case ASCII letters.
@@ -87,8 +87,8 @@ extension JSONValue {
 }
 
 extension MSDPValue {
-    /// MSDP has only strings, tables and arrays: numbers are sent as written, `true` and `false` as 1 and 0, `null` as an empty
-    /// string.
+    /// MSDP has only strings, tables and arrays: numbers are sent as written, `true` and `false` as 1 and 0, `null` as
+    /// an empty string.
     init(_ value: JSONValue) {
         switch value {
         case .null: self = .string("")

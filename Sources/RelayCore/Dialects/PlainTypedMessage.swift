@@ -3,8 +3,8 @@ import WireText
 
 /// The most frequent messages of typed-protocol clients, `input` and `syncAck`, read without building anything.
 ///
-/// It accepts only the plain form: exactly the members of such a message, each once, in any order, without escapes. nil says
-/// nothing about the message's validity: ``TypedMessage`` then reads it and finds any error.
+/// It accepts only the plain form: exactly the members of such a message, each once, in any order, without escapes. nil
+/// says nothing about the message's validity: ``TypedMessage`` then reads it and finds any error.
 struct PlainTypedMessage {
     private enum Kind {
         case input, syncAck

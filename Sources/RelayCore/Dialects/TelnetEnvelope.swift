@@ -2,11 +2,12 @@ import StrictJSON
 import Telnet
 import WireText
 
-/// Subnegotiations in JSON, as the draft of `json.mudstandards.org` shows them: `{"proto":"telnet_31","id":"NAWS","data":"<base64>"}`.
+/// Subnegotiations in JSON, as the draft of `json.mudstandards.org` shows them:
+/// `{"proto":"telnet_31","id":"NAWS","data":"<base64>"}`.
 ///
-/// The number is the option's. The data is the payload between `IAC SB <option>` and `IAC SE`, or the whole subnegotiation with IAC
-/// doubled. The id adds nothing to the number and is ignored. Only what the gateway itself would send for these options is
-/// accepted, because the gateway negotiates them.
+/// The number is the option's. The data is the payload between `IAC SB <option>` and `IAC SE`, or the whole
+/// subnegotiation with IAC doubled. The id adds nothing to the number and is ignored. Only what the gateway itself
+/// would send for these options is accepted, because the gateway negotiates them.
 enum TelnetEnvelope {
     private static let prefix = "telnet_"
     private static let iac: UInt8 = 255

@@ -20,11 +20,12 @@ import WireText
 /// {"type":"disconnected","sessionId":"<uuid>","reason":"MUD connection closed"}
 /// {"type":"ticket","ticket":"…","expiresIn":30}
 /// ```
-/// Messages replayed after a resume have `"replayed":true` at their end. `prompt`, `gap`, `inputAck`, `draining`, `ticket` and the
-/// client's own `gmcp` are additions to version 4. MSDP, MSSP and ATCP are sent as `gmcp`: see ``OutOfBand``.
+/// Messages replayed after a resume have `"replayed":true` at their end. `prompt`, `gap`, `inputAck`, `draining`,
+/// `ticket` and the client's own `gmcp` are additions to version 4. MSDP, MSSP and ATCP are sent as `gmcp`: see
+/// ``OutOfBand``.
 struct TypedDialect: ResumableDialect {
-    /// The capabilities beyond the protocol's first version. `activityToken` would announce push messages, which the gateway
-    /// doesn't have: the message is accepted, but the capability isn't announced.
+    /// The capabilities beyond the protocol's first version. `activityToken` would announce push messages, which the
+    /// gateway doesn't have: the message is accepted, but the capability isn't announced.
     static let capabilities = ["syncAck", "echoState", "gmcp", "prompt", "inputAck"]
     /// Further capabilities of a session that can be resumed.
     static let resumptionCapabilities = ["gap", "tokenRotation"]

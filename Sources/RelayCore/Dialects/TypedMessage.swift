@@ -1,7 +1,8 @@
 import StrictJSON
 import WireText
 
-/// A client's message in the typed protocol. Its fields are checked in the protocol's order; the first invalid one is reported.
+/// A client's message in the typed protocol. Its fields are checked in the protocol's order; the first invalid one is
+/// reported.
 struct TypedMessage {
     private let object: JSONObject
     private let fields: MessageFields

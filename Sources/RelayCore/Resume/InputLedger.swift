@@ -1,7 +1,7 @@
 /// Records which numbered inputs of a client were applied, so that input sent again after a resume isn't applied twice.
 ///
-/// A sliding window like the anti-replay window of IPsec (RFC 4303 §3.4.3): the highest number, and a bit for each of the last
-/// ``windowSize`` numbers. Older numbers count as applied.
+/// A sliding window like the anti-replay window of IPsec (RFC 4303 §3.4.3): the highest number, and a bit for each of
+/// the last ``windowSize`` numbers. Older numbers count as applied.
 struct InputLedger: Codable, Sendable {
     static let windowSize: UInt64 = 1_024
 

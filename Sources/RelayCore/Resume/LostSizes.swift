@@ -2,10 +2,10 @@ import DequeModule
 
 /// Payload sizes of numbered messages that were discarded, to compute the size of a gap.
 ///
-/// Exact sums need single sizes only up to the client's last position before it left: it has missed all later messages as a whole.
-/// So there is one entry for each message while the client is connected, and a single entry for all messages after it left. If
-/// there are too many entries, the oldest are merged: a client that had seen only some of the merged messages is told a size that
-/// is too large, never too small.
+/// Exact sums need single sizes only up to the client's last position before it left: it has missed all later messages
+/// as a whole. So there is one entry for each message while the client is connected, and a single entry for all
+/// messages after it left. If there are too many entries, the oldest are merged: a client that had seen only some of
+/// the merged messages is told a size that is too large, never too small.
 struct LostSizes: Codable, Sendable {
     static let maximumEntries = 1_024
 

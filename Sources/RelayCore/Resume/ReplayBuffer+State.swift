@@ -1,4 +1,5 @@
-/// What a session keeps for its client, on its way to another process. The ring is written out in order; it grows anew there.
+/// What a session keeps for its client, on its way to another process. The ring is written out in order; it grows anew
+/// there.
 extension ReplayBuffer: Codable {
     private enum CodingKeys: CodingKey {
         case numbering, maximumBytes, seq, letGo, kinds, sizes, payloads, lost

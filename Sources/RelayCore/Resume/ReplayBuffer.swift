@@ -2,9 +2,9 @@ import DequeModule
 
 /// The newest messages to a session's client, kept so that they can be sent again after a lost connection.
 ///
-/// The client reports its position by the last number that it saw, its `seq`. The buffer keeps at most `maximumBytes` of payload
-/// and ``maximumMessages`` messages, since some have no payload. Older messages are discarded; a client that comes back too late is
-/// told how much it misses: see ``Replay/gap``.
+/// The client reports its position by the last number that it saw, its `seq`. The buffer keeps at most `maximumBytes`
+/// of payload and ``maximumMessages`` messages, since some have no payload. Older messages are discarded; a client that
+/// comes back too late is told how much it misses: see ``Replay/gap``.
 ///
 /// Payloads are stored consecutively in a ring that grows up to `maximumBytes`; after that a message allocates nothing.
 struct ReplayBuffer: Sendable {
@@ -12,8 +12,8 @@ struct ReplayBuffer: Sendable {
     enum Numbering: Hashable, Codable, Sendable {
         /// Messages, from 1: each has the next number.
         case messages
-        /// Payload bytes: a message's number is that of its last byte; the first byte has number 1. A message without payload has
-        /// the number of the byte before it.
+        /// Payload bytes: a message's number is that of its last byte; the first byte has number 1. A message without
+        /// payload has the number of the byte before it.
         case bytes
     }
 
@@ -219,7 +219,7 @@ struct Replay: Hashable, Sendable {
 struct ReplayGap: Hashable, Sendable {
     let fromSeq: UInt64
     let toSeq: UInt64
-    /// The sum of their payloads. Exact unless the client, when it left, was more than ``LostSizes/maximumEntries`` discarded
-    /// messages behind; then it may include messages that the client had seen.
+    /// The sum of their payloads. Exact unless the client, when it left, was more than ``LostSizes/maximumEntries``
+    /// discarded messages behind; then it may include messages that the client had seen.
     let bytes: UInt64
 }

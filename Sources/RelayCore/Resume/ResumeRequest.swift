@@ -13,9 +13,11 @@ package struct ResumeRequest: Equatable, Sendable, CustomStringConvertible {
         self.lastSeq = lastSeq
     }
 
-    /// The parameters `session`, `token` and `lastSeq` of a query, for dialects without a message for it. nil without `session`.
+    /// The parameters `session`, `token` and `lastSeq` of a query, for dialects without a message for it. nil without
+    /// `session`.
     ///
-    /// A missing token matches no session. An invalid `lastSeq` requests all kept messages: the answer says where they begin.
+    /// A missing token matches no session. An invalid `lastSeq` requests all kept messages: the answer says where they
+    /// begin.
     ///
     /// - Parameter parameter: the decoded value of the parameter with this name; nil if it is absent or malformed.
     package init?(parameter: (String) -> String?) {

@@ -14,7 +14,8 @@ struct SessionHistory: Codable, Sendable {
     /// The last number assigned.
     var seq: UInt64 { buffer.seq }
 
-    /// Longer text is split into several messages: messages are discarded whole, and each should discard as little as possible.
+    /// Longer text is split into several messages: messages are discarded whole, and each should discard as little as
+    /// possible.
     var maximumTextBytes: Int {
         isKept ? max(Self.leastTextBytes, min(Self.mostTextBytes, buffer.maximumBytes / 8)) : .max
     }
@@ -58,8 +59,8 @@ struct MessageContent: Hashable, Sendable {
     }
 }
 
-/// The state that a client must receive again after a resume, however old it is: the last message of each package, since a gauge
-/// shows its last value, and whether the target hides the player's input.
+/// The state that a client must receive again after a resume, however old it is: the last message of each package,
+/// since a gauge shows its last value, and whether the target hides the player's input.
 ///
 /// Bounded: the packages with the oldest messages are dropped first.
 struct StateSnapshot: Codable, Sendable {

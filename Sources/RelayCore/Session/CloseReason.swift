@@ -4,7 +4,8 @@ package enum CloseReason: Hashable, Sendable, CaseIterable {
     case shuttingDown
     /// A new process takes over: the client may resume its session there, or begin a new one, at once.
     case gatewayUpgrading
-    /// The gateway of the fleet that had the session is dead or can't be reached: the client may come back at once, and is told then what has become of it.
+    /// The gateway of the fleet that had the session is dead or can't be reached: the client may come back at once, and
+    /// is told then what has become of it.
     case gatewayLost
     case targetUnreachable
     /// It didn't answer within `TARGET_DIAL_TIMEOUT_MS`.
@@ -22,8 +23,8 @@ package enum CloseReason: Hashable, Sendable, CaseIterable {
     case invalidResume
     /// Its client didn't resume in time. No Close frame is sent: there is no WebSocket.
     case graceOver
-    /// The session is older than `SESSION_TIMEOUT_HOURS`. This is a rule of the gateway (1008), not a normal end (1000): the client may begin
-    /// a new session at once.
+    /// The session is older than `SESSION_TIMEOUT_HOURS`. This is a rule of the gateway (1008), not a normal end
+    /// (1000): the client may begin a new session at once.
     case sessionTimeout
     /// It was evicted to make room for another session of its identity.
     case sessionEvicted
@@ -78,8 +79,8 @@ package enum CloseReason: Hashable, Sendable, CaseIterable {
     }
 }
 
-/// Why a session has ended: one word, the same in the log, the audit log and the metrics. Only the first cause counts, not its
-/// consequences.
+/// Why a session has ended: one word, the same in the log, the audit log and the metrics. Only the first cause counts,
+/// not its consequences.
 package enum EndReason: String, Hashable, Sendable, CaseIterable {
     // The client.
     /// Its Close frame.
@@ -125,7 +126,8 @@ package enum EndReason: String, Hashable, Sendable, CaseIterable {
     case deviceBlocked = "device_blocked"
     case closedByOperator = "closed_by_operator"
     case shuttingDown = "shutting_down"
-    /// Its client was sent to the process that replaces this one, and had no target yet, or the time for such sessions was over.
+    /// Its client was sent to the process that replaces this one, and had no target yet, or the time for such sessions
+    /// was over.
     case gatewayUpgrading = "gateway_upgrading"
     /// Another gateway of the fleet had it, and was lost.
     case gatewayLost = "gateway_lost"

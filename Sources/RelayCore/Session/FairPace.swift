@@ -1,11 +1,14 @@
-/// A budget of messages per second that several sources share (`MESSAGES_PER_SECOND_PER_ADDRESS`: the sessions of one address).
+/// A budget of messages per second that several sources share (`MESSAGES_PER_SECOND_PER_ADDRESS`: the sessions of one
+/// address).
 ///
-/// Nothing is refused: input that has arrived counts, and a source that has sent too much isn't read for a while. While the budget lasts, every
-/// source may use it. When it is overdrawn, only sources that have sent more than their share wait. A share is the budget divided by the number of
-/// active sources, so a source that sends little never waits for one that sends a lot.
+/// Nothing is refused: input that has arrived counts, and a source that has sent too much isn't read for a while. While
+/// the budget lasts, every source may use it. When it is overdrawn, only sources that have sent more than their share
+/// wait. A share is the budget divided by the number of active sources, so a source that sends little never waits for
+/// one that sends a lot.
 ///
-/// Shares are measured as in fair queuing (Demers, Keshav, Shenker 1989), by a virtual time, `shareTime`. It runs slower than the clock by
-/// the number of active sources, which is counted in windows of a second. Every call has constant cost and allocates nothing.
+/// Shares are measured as in fair queuing (Demers, Keshav, Shenker 1989), by a virtual time, `shareTime`. It runs
+/// slower than the clock by the number of active sources, which is counted in windows of a second. Every call has
+/// constant cost and allocates nothing.
 package struct FairPace: Sendable {
     /// The state of one source.
     package struct Member: Sendable {

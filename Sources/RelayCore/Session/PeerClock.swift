@@ -54,11 +54,12 @@ struct PeerClock {
     }
 }
 
-/// How long a client has not kept up: from the time its queue was full until the client has read enough for its target to be resumed.
+/// How long a client has not kept up: from the time its queue was full until the client has read enough for its target
+/// to be resumed.
 ///
-/// A client that keeps reading isn't slow, even if its target stays paused: one compressed read from a target may inflate to megabytes,
-/// and the queue stays full until they are sent. The clock therefore restarts whenever the client has read as much as would
-/// otherwise have resumed the target.
+/// A client that keeps reading isn't slow, even if its target stays paused: one compressed read from a target may
+/// inflate to megabytes, and the queue stays full until they are sent. The clock therefore restarts whenever the client
+/// has read as much as would otherwise have resumed the target.
 struct SlownessClock {
     private let limit: UInt64
     private let enough: Int

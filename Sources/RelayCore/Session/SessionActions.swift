@@ -1,4 +1,5 @@
-/// The actions that the session must perform after an event. A set, so that an event in the steady state allocates nothing.
+/// The actions that the session must perform after an event. A set, so that an event in the steady state allocates
+/// nothing.
 ///
 /// The session performs them in the order of declaration.
 package struct SessionActions: OptionSet, Sendable {

@@ -1,8 +1,7 @@
 /// The life of one session: a WebSocket client on one side, a TCP target on the other. Events in, actions out.
 ///
-/// A resumable session outlives its WebSocket: while it is `detached` its target is still read, nothing is queued, and a client
-/// that returns within `resumeGrace` finds it unchanged. Below, "client" means the client's current
-/// WebSocket.
+/// A resumable session outlives its WebSocket: while it is `detached` its target is still read, nothing is queued, and
+/// a client that returns within `resumeGrace` finds it unchanged. Below, "client" means the client's current WebSocket.
 ///
 /// It handles counts and times, never bytes or sockets. It guarantees:
 /// - above a high-water mark in one direction the other side is no longer read;
@@ -164,8 +163,8 @@ package struct SessionStateMachine {
 
     private mutating func note(_ reason: EndReason) { endReason = endReason ?? reason }
 
-    /// A new connection has the session from here on: of a client that was detached, or instead of the current one, which its
-    /// link closes. It is being read, and nothing is queued to it.
+    /// A new connection has the session from here on: of a client that was detached, or instead of the current one,
+    /// which its link closes. It is being read, and nothing is queued to it.
     package mutating func clientAttached(now: UInt64) -> SessionActions {
         guard isResumable else { return [] }
         phase = .open
@@ -182,7 +181,8 @@ package struct SessionStateMachine {
 
     /// `queued` bytes still wait for the client.
     ///
-    /// - Parameter holdsMore: more output waits that can't be counted yet: it is compressed, or the dialect isn't known.
+    /// - Parameter holdsMore: more output waits that can't be counted yet: it is compressed, or the dialect isn't
+    ///   known.
     package mutating func clientDrained(queued: Int, holdsMore: Bool = false, now: UInt64) -> SessionActions {
         noteClientQueue(queued, holdsMore)
         return flow(now)
@@ -358,8 +358,8 @@ package struct SessionStateMachine {
         return finishOrder()
     }
 
-    /// From here on the target's output is read and discarded: so its FIN is seen, and a target that blocks until its output
-    /// is read can then read our FIN.
+    /// From here on the target's output is read and discarded: so its FIN is seen, and a target that blocks until its
+    /// output is read can then read our FIN.
     private mutating func finishOrder() -> SessionActions {
         guard !isTargetGone else { return [] }
         return once(.finishTarget).union(readTarget(true))

@@ -1,13 +1,15 @@
 /// Rate limits on one client: messages and bytes per second. Times in nanoseconds of one monotonic clock.
 ///
-/// Each step that a client makes the gateway take costs it something, however little content comes with it: a message in fragments of one
-/// byte, or in TLS records of one byte, is charged for each of them.
+/// Each step that a client makes the gateway take costs it something, however little content comes with it: a message
+/// in fragments of one byte, or in TLS records of one byte, is charged for each of them.
 ///
-/// Nothing is refused here. Input that has arrived counts and is forwarded; the client is read again when its allowance has recovered.
+/// Nothing is refused here. Input that has arrived counts and is forwarded; the client is read again when its allowance
+/// has recovered.
 package struct TrafficMeter: Sendable {
-    /// The bytes that a step is charged beside its own: a frame, a TLS record, and a read of the socket. The gateway forwards more than a
-    /// gigabyte a second in large messages and passes a few hundred thousand small records, so a step costs it more time than so many bytes. An
-    /// honest message takes three steps: with the default rates a client's messages use a twentieth of its bytes for that.
+    /// The bytes that a step is charged beside its own: a frame, a TLS record, and a read of the socket. The gateway
+    /// forwards more than a gigabyte a second in large messages and passes a few hundred thousand small records, so a
+    /// step costs it more time than so many bytes. An honest message takes three steps: with the default rates a
+    /// client's messages use a twentieth of its bytes for that.
     package static let stepBytes = 64
 
     private var messages: PacingBucket
@@ -48,8 +50,8 @@ package struct TrafficMeter: Sendable {
     }
 }
 
-/// A token bucket of one second's allowance, as a leaky-bucket meter (the generic cell rate algorithm of ITU-T I.371): its state is
-/// a time.
+/// A token bucket of one second's allowance, as a leaky-bucket meter (the generic cell rate algorithm of ITU-T I.371):
+/// its state is a time.
 struct RateBucket: Sendable {
     static let depth: UInt64 = 1_000_000_000
 
@@ -87,14 +89,17 @@ struct RateBucket: Sendable {
     }
 }
 
-/// Limits how fast a source is read: one that has sent more than a second's allowance isn't read until that has recovered.
+/// Limits how fast a source is read: one that has sent more than a second's allowance isn't read until that has
+/// recovered.
 package struct PacingBucket: Sendable {
-    /// The bytes that a target is charged, beside its own, for a read, for a TLS record, and for each step of translating its output: a piece of text, a
-    /// negotiation, a subnegotiation, a prompt. A step takes far more time than so few bytes, and the gateway's answer to a negotiation has
-    /// more of them. A MUD sends hundreds of prompts and packages a second at most; with the default rate 16,000 fit.
+    /// The bytes that a target is charged, beside its own, for a read, for a TLS record, and for each step of
+    /// translating its output: a piece of text, a negotiation, a subnegotiation, a prompt. A step takes far more time
+    /// than so few bytes, and the gateway's answer to a negotiation has more of them. A MUD sends hundreds of prompts
+    /// and packages a second at most; with the default rate 16,000 fit.
     package static let targetStepBytes = 256
 
-    /// What must have recovered before the source is read again, in nanoseconds, so that it isn't paused for every few bytes.
+    /// What must have recovered before the source is read again, in nanoseconds, so that it isn't paused for every few
+    /// bytes.
     private static let pause: UInt64 = 100_000_000
 
     private var bucket: RateBucket

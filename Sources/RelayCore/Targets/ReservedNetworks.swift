@@ -1,9 +1,9 @@
-/// Addresses to which a client can't connect by naming them: this machine, private networks, and everything else that isn't a
-/// single host of the public internet (the IANA special-purpose address registries, RFC 6890).
+/// Addresses to which a client can't connect by naming them: this machine, private networks, and everything else that
+/// isn't a single host of the public internet (the IANA special-purpose address registries, RFC 6890).
 ///
-/// IPv6 forms that contain an IPv4 address are reserved entirely, whichever address they contain: a translator on the path would
-/// turn them into an address that hasn't been checked. A network-specific NAT64 prefix (RFC 6052 section 2.2) can't be told from
-/// any other prefix.
+/// IPv6 forms that contain an IPv4 address are reserved entirely, whichever address they contain: a translator on the
+/// path would turn them into an address that hasn't been checked. A network-specific NAT64 prefix (RFC 6052 section
+/// 2.2) can't be told from any other prefix.
 package enum ReservedNetworks {
     private struct Network {
         let prefix: [UInt8]
@@ -41,15 +41,15 @@ package enum ReservedNetworks {
         Network(4, 240),  // reserved and broadcast, RFC 1112
     ]
 
-    /// Global unicast, RFC 4291 section 2.4. This excludes `::`, `::1`, IPv4-compatible and IPv4-mapped addresses, NAT64
-    /// (64:ff9b::/96, 64:ff9b:1::/48), discard-only (100::/64), unique local (fc00::/7), link-local (fe80::/10), site-local
-    /// (fec0::/10) and multicast (ff00::/8).
+    /// Global unicast, RFC 4291 section 2.4. This excludes `::`, `::1`, IPv4-compatible and IPv4-mapped addresses,
+    /// NAT64 (64:ff9b::/96, 64:ff9b:1::/48), discard-only (100::/64), unique local (fc00::/7), link-local (fe80::/10),
+    /// site-local (fec0::/10) and multicast (ff00::/8).
     private static let globalUnicast = Network(3, 0x20)
 
     /// Reserved networks within ``globalUnicast``.
     private static let v6 = [
-        // IETF protocol assignments, RFC 2928: includes Teredo (2001::/32), benchmarking (2001:2::/48), ORCHID (2001:10::/28,
-        // 2001:20::/28).
+        // IETF protocol assignments, RFC 2928: includes Teredo (2001::/32), benchmarking (2001:2::/48), ORCHID
+        // (2001:10::/28, 2001:20::/28).
         Network(23, 0x20, 0x01),
         Network(32, 0x20, 0x01, 0x0d, 0xb8),  // documentation, RFC 3849
         Network(16, 0x20, 0x02),  // 6to4, RFC 3056

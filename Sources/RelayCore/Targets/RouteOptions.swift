@@ -74,8 +74,9 @@ package struct RouteOptions: Codable, Hashable, Sendable {
     }
 }
 
-/// The admission methods that give access to a route, by name: `any`, or some joined by `+`, such as `app+ticket`. A client with
-/// a ticket counts by the credential for which it got the ticket; `ticket` means tickets that the operator issued.
+/// The admission methods that give access to a route, by name: `any`, or some joined by `+`, such as `app+ticket`. A
+/// client with a ticket counts by the credential for which it got the ticket; `ticket` means tickets that the operator
+/// issued.
 package struct RouteAdmission: Codable, Hashable, Sendable {
     /// `nil`: all methods.
     package let methods: Set<String>?

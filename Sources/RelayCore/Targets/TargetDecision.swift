@@ -6,8 +6,8 @@ package enum TargetDecision: Hashable, Sendable {
     case refused(TargetRefusal)
 }
 
-/// A target to which a client may connect. Only ``TargetPolicy`` creates one; a session that goes on in another process has that of
-/// its beginning.
+/// A target to which a client may connect. Only ``TargetPolicy`` creates one; a session that goes on in another process
+/// has that of its beginning.
 package struct AuthorizedTarget: Codable, Hashable, Sendable {
     package let host: TargetHost
     package let port: UInt16
@@ -30,20 +30,20 @@ package struct AuthorizedTarget: Codable, Hashable, Sendable {
         self.options = options
     }
 
-    /// Whether this address, to which ``host`` resolved, may be dialled. Check each resolved address and dial exactly that address:
-    /// a second lookup may return another one.
+    /// Whether this address, to which ``host`` resolved, may be dialled. Check each resolved address and dial exactly
+    /// that address: a second lookup may return another one.
     ///
     /// - Parameter address: 4 or 16 bytes in network order.
     package func mayDial(_ address: [UInt8]) -> Bool { !mustBePublic || !ReservedNetworks.contain(address) }
 }
 
 extension TargetDecision {
-    /// The admission methods that give access to the target, needed before credentials are consumed; `nil`: all methods, or there
-    /// is no such target.
+    /// The admission methods that give access to the target, needed before credentials are consumed; `nil`: all
+    /// methods, or there is no such target.
     package var methods: Set<String>? { options?.admit?.methods }
 
-    /// The compression setting of the requested route, needed for the 101 response; `nil`: it sets none, or the target isn't a
-    /// route.
+    /// The compression setting of the requested route, needed for the 101 response; `nil`: it sets none, or the target
+    /// isn't a route.
     package var compression: ClientCompression? { options?.compression }
 
     private var options: RouteOptions? {
@@ -62,7 +62,8 @@ extension TargetDecision {
     }
 }
 
-/// Why a client isn't connected. For the log only: every client gets the same message, so that it can't learn which targets exist.
+/// Why a client isn't connected. For the log only: every client gets the same message, so that it can't learn which
+/// targets exist.
 package enum TargetRefusal: String, Hashable, Sendable, CaseIterable {
     case noDefaultTarget = "there is no default target"
     case unknownRoute = "no route has this name"

@@ -1,5 +1,5 @@
-/// An error in the operator's target settings. All are reported together at start; the gateway doesn't start with any of them
-/// ignored.
+/// An error in the operator's target settings. All are reported together at start; the gateway doesn't start with any
+/// of them ignored.
 package enum TargetFault: Error, Hashable, Sendable, CustomStringConvertible {
     case host
     case portMissing

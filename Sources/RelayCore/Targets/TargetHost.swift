@@ -1,13 +1,16 @@
 package import WireText
 
-/// A host in its one normal form: two spellings of one host are equal, and the compared form is the one that is dialled.
+/// A host in its one normal form: two spellings of one host are equal, and the compared form is the one that is
+/// dialled.
 ///
-/// - Names: lower case, without the trailing dot. Letters, digits, hyphens and underscores in labels of 1 to 63 bytes, 253 in all.
+/// - Names: lower case, without the trailing dot. Letters, digits, hyphens and underscores in labels of 1 to 63 bytes,
+///   253 in all.
 /// - Names beyond ASCII are refused: mapping IDNs needs tables, and their versions differ. Write the A-label (`xn--…`).
-/// - IPv4 addresses in every form that `inet_aton` accepts (`127.1`, `0x7f.1`, `0177.0.0.1`, `2130706433`) become four numbers. As
-///   in the URL Standard, a host whose last label is a number is either an address or invalid, never a name.
-/// - IPv6 addresses with or without brackets. Zones are refused: they are meaningful on one machine only. An IPv6 address that
-///   contains an IPv4 address isn't converted; ``ReservedNetworks`` lists all such forms.
+/// - IPv4 addresses in every form that `inet_aton` accepts (`127.1`, `0x7f.1`, `0177.0.0.1`, `2130706433`) become four
+///   numbers. As in the URL Standard, a host whose last label is a number is either an address or invalid, never a
+///   name.
+/// - IPv6 addresses with or without brackets. Zones are refused: they are meaningful on one machine only. An IPv6
+///   address that contains an IPv4 address isn't converted; ``ReservedNetworks`` lists all such forms.
 package enum TargetHost: Hashable, Sendable {
     case name(String)
     case address(IPAddress)
@@ -103,10 +106,12 @@ package struct TargetEndpoint: Hashable, Sendable {
     }
 }
 
-/// IPv4 addresses as `inet_aton`, and so some resolvers, read them: one to four numbers, decimal, octal (`0…`) or hexadecimal
-/// (`0x…`), where the last number fills the remaining bytes. The algorithm is the IPv4 parser of the URL Standard.
+/// IPv4 addresses as `inet_aton`, and so some resolvers, read them: one to four numbers, decimal, octal (`0…`) or
+/// hexadecimal (`0x…`), where the last number fills the remaining bytes. The algorithm is the IPv4 parser of the URL
+/// Standard.
 enum LooseIPv4 {
-    /// Whether a host with this last label can only be an address: the label has only digits, or is a hexadecimal number.
+    /// Whether a host with this last label can only be an address: the label has only digits, or is a hexadecimal
+    /// number.
     static func isNumeric(_ label: ArraySlice<UInt8>) -> Bool {
         let (digits, base) = isHexadecimal(label) ? (label.dropFirst(2), UInt64(16)) : (label, 10)
         return !label.isEmpty && digits.allSatisfy { digit($0, base: base) != nil }

@@ -1,6 +1,7 @@
 import WireText
 
-/// The lists of `TARGET_ALLOWLIST` and `TARGET_PORTS`. Entries are separated by any number of commas, blanks and line ends.
+/// The lists of `TARGET_ALLOWLIST` and `TARGET_PORTS`. Entries are separated by any number of commas, blanks and line
+/// ends.
 package enum TargetList {
     package static let maximumCount = 10_000
 

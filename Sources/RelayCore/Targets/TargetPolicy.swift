@@ -43,8 +43,9 @@ package struct TargetSettings: Sendable, Equatable {
         return faults + routes.filter(isOpenByPort).map { .routeOpenByPort($0.name) }
     }
 
-    /// Whether clients can bypass the route's `admit` by naming its host and port: other names may resolve to the same host, and
-    /// the policy recognises only the name it was given. Addresses that clients can't reach by any name are not affected.
+    /// Whether clients can bypass the route's `admit` by naming its host and port: other names may resolve to the same
+    /// host, and the policy recognises only the name it was given. Addresses that clients can't reach by any name are
+    /// not affected.
     private func isOpenByPort(_ route: Route) -> Bool {
         guard mode == .arbitrary, let admit = route.options.admit, admit != .any else { return false }
         if case .address(let address) = route.endpoint.host, ReservedNetworks.contain(address.bytes) { return false }
@@ -56,8 +57,9 @@ package struct TargetSettings: Sendable, Equatable {
 
 /// The single place that decides to which target a client connects, for every dialect.
 ///
-/// The default target, the routes and the entries of `TARGET_ALLOWLIST` are the operator's choice and may be at any address. A
-/// client's address that equals one of them is treated as that target, however it is written. For all other addresses:
+/// The default target, the routes and the entries of `TARGET_ALLOWLIST` are the operator's choice and may be at any
+/// address. A client's address that equals one of them is treated as that target, however it is written. For all other
+/// addresses:
 ///
 /// | mode | host and port from the client |
 /// |---|---|

@@ -1,7 +1,7 @@
 package import Telnet
 
-/// What an operator is told of a target whose compressed stream has ended its session: in the log, in the audit log and so in `explain`.
-/// A game that compresses wrongly is played uncompressed.
+/// What an operator is told of a target whose compressed stream has ended its session: in the log, in the audit log and
+/// so in `explain`. A game that compresses wrongly is played uncompressed.
 extension TelnetFailure {
     package var remark: String {
         "\(cause); mccp=off for its route, or TARGET_MCCP=off, has the target send uncompressed"

@@ -6,8 +6,8 @@ extension Translation {
     /// Receives a piece of a message. Only the last piece has an effect.
     ///
     /// - Parameter canAnswer: there is room toward the client. Without it, errors and the acknowledgements of
-    ///   ``ClientCommand/input(_:cid:)`` are left out: otherwise a client that sends without reading would fill its own queue
-    ///   without bound. A client that misses an acknowledgement sends its input again and gets it then.
+    ///   ``ClientCommand/input(_:cid:)`` are left out: otherwise a client that sends without reading would fill its own
+    ///   queue without bound. A client that misses an acknowledgement sends its input again and gets it then.
     package mutating func receive(
         _ piece: ArraySlice<UInt8>, isText: Bool, isLast: Bool, canAnswer: Bool = true,
         into output: inout TranslationOutput

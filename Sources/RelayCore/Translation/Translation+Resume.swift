@@ -2,7 +2,8 @@ import Telnet
 
 /// A session and its successive client connections.
 extension Translation {
-    /// Whether the session outlives its WebSocket: its dialect numbers messages, output is kept, and the target is connected.
+    /// Whether the session outlives its WebSocket: its dialect numbers messages, output is kept, and the target is
+    /// connected.
     package var isResumable: Bool { keepsOutput && phase == .connected }
 
     /// Whether the session will be resumable once its target is connected.
@@ -21,8 +22,8 @@ extension Translation {
         history.clientLeft()
     }
 
-    /// The client has a new WebSocket that replaces a lost one or a current one. Sends the session's identity, the gap, the state
-    /// that the client needs again, and all kept messages after `lastSeq`.
+    /// The client has a new WebSocket that replaces a lost one or a current one. Sends the session's identity, the gap,
+    /// the state that the client needs again, and all kept messages after `lastSeq`.
     ///
     /// - Parameter session: with the same id and a new token.
     package mutating func attached(
@@ -42,7 +43,8 @@ extension Translation {
         if phase == .idle { phase = .resuming }
     }
 
-    /// The failure of ``TranslationOrder/resume(_:)``, or of an upgrade whose query named a session that can't be resumed.
+    /// The failure of ``TranslationOrder/resume(_:)``, or of an upgrade whose query named a session that can't be
+    /// resumed.
     package mutating func resumeFailed(_ failure: ResumeFailure, into output: inout TranslationOutput) {
         guard phase == .resuming || (phase == .dialing && !awaitsConnect) else { return }
         waiting = WaitingCommands()

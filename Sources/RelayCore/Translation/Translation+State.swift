@@ -13,7 +13,8 @@ extension Translation {
         var inputs: InputLedger
     }
 
-    /// Nil where the session can't be moved at this point: it can't be resumed, or its target's compressed stream is inside a block.
+    /// Nil where the session can't be moved at this point: it can't be resumed, or its target's compressed stream is
+    /// inside a block.
     package var state: State? {
         guard isResumable, let telnet = telnet?.state else { return nil }
         return State(

@@ -2,10 +2,11 @@ package import Telnet
 
 /// One session's translator: a client's dialect on one side, the target's telnet on the other.
 ///
-/// Pure: it takes bytes and messages, and returns messages, bytes and orders in a ``TranslationOutput``, which the session carries
-/// out after each call. Output to the client is pulled: ``next(_:now:canReply:into:)`` takes one event at a time off the front of
-/// the target's bytes, and the session stops while the client's queue is above its mark. One call therefore puts out at most one
-/// event's messages, whatever the target sends; after a resume it also puts out the session's kept messages.
+/// Pure: it takes bytes and messages, and returns messages, bytes and orders in a ``TranslationOutput``, which the
+/// session carries out after each call. Output to the client is pulled: ``next(_:now:canReply:into:)`` takes one event
+/// at a time off the front of the target's bytes, and the session stops while the client's queue is above its mark. One
+/// call therefore puts out at most one event's messages, whatever the target sends; after a resume it also puts out the
+/// session's kept messages.
 ///
 /// ```
 ///          connect (typed, legacy)          connected
@@ -15,11 +16,13 @@ package import Telnet
 ///   │ │ resumeFailed
 ///   └─▶ resuming
 /// ```
-/// A successful resume ends the new connection's translation here: the link drops it and continues with the session's own
-/// translation, which has been `connected` all the time, with or without a client. It belongs to no connection and no thread.
+/// A successful resume ends the new connection's translation here: the link drops it and continues with the session's
+/// own translation, which has been `connected` all the time, with or without a client. It belongs to no connection and
+/// no thread.
 ///
-/// The session reads ``isConnected``, ``holdsBytes`` and ``holdsClientBack`` for each message, so they are stored properties:
-/// calling a computed property from another module would copy the whole value and retain each reference in it.
+/// The session reads ``isConnected``, ``holdsBytes`` and ``holdsClientBack`` for each message, so they are stored
+/// properties: calling a computed property from another module would copy the whole value and retain each reference in
+/// it.
 package struct Translation {
     /// `MAX_MESSAGE_BYTES`
     package static let defaultMaximumMessageBytes = 65_536
@@ -124,11 +127,12 @@ package struct Translation {
     /// The dialect has messages for the gateway's own notices.
     package let hasNotices: Bool
 
-    /// A refused message is answered with an error. In other dialects a client that sends too much at once must be disconnected.
+    /// A refused message is answered with an error. In other dialects a client that sends too much at once must be
+    /// disconnected.
     package let answersErrors: Bool
 
-    /// Whether ``next(_:now:canReply:into:)`` takes bytes: before ``connected(_:telnet:into:)`` it leaves the target's bytes
-    /// untouched.
+    /// Whether ``next(_:now:canReply:into:)`` takes bytes: before ``connected(_:telnet:into:)`` it leaves the target's
+    /// bytes untouched.
     package private(set) var isConnected = false
 
     /// The encoding of the target's text; nil without a target.
@@ -186,8 +190,8 @@ package struct Translation {
     ///   - now: nanoseconds of a monotonic clock.
     ///   - canReply: there is room toward the target. Without it telnet's answers stay inside, within limits, until
     ///     ``reply(into:)`` or a later call.
-    /// - Returns: false if `input` is used up or the session isn't connected. Otherwise there was an event, or ``stepsPerEvent``
-    ///   commands without one.
+    /// - Returns: false if `input` is used up or the session isn't connected. Otherwise there was an event, or
+    ///   ``stepsPerEvent`` commands without one.
     package mutating func next(
         _ input: inout ArraySlice<UInt8>, now: UInt64, canReply: Bool = true, into output: inout TranslationOutput
     ) -> Bool {
@@ -220,7 +224,8 @@ package struct Translation {
         telnet?.keepAlive(to: &output.toTarget)
     }
 
-    /// Puts out telnet's replies, then the commands that waited for an option that these replies may have brought into force.
+    /// Puts out telnet's replies, then the commands that waited for an option that these replies may have brought into
+    /// force.
     package mutating func reply(into output: inout TranslationOutput) {
         guard let replies = telnet?.takeReplies(), !replies.isEmpty else { return }
         output.toTarget.append(contentsOf: replies)
@@ -240,8 +245,8 @@ package struct Translation {
     }
 }
 
-/// The output of one step of a ``Translation``. The session reuses one value: it carries out its contents after each step and
-/// empties it.
+/// The output of one step of a ``Translation``. The session reuses one value: it carries out its contents after each
+/// step and empties it.
 package struct TranslationOutput: Sendable {
     /// Messages for the client, to be sent before the orders are carried out.
     package var frames = FrameBuffer()
@@ -262,12 +267,12 @@ package struct TranslationOutput: Sendable {
 }
 
 package enum TranslationOrder: Equatable, Sendable {
-    /// Authorise this target and connect to it, or keep the existing connection if the target is the same. Answered with
-    /// ``Translation/connected(_:telnet:into:)`` or ``Translation/dialFailed(_:into:)``.
+    /// Authorise this target and connect to it, or keep the existing connection if the target is the same. Answered
+    /// with ``Translation/connected(_:telnet:into:)`` or ``Translation/dialFailed(_:into:)``.
     case dial(TargetRequest)
-    /// Resume the client's earlier session, if it is its own: this translation's session is dropped, and the resumed one calls
-    /// ``Translation/attached(_:after:into:)`` of its own translation. Otherwise call ``Translation/resumeFailed(_:into:)``. Messages of the client
-    /// before the answer are refused.
+    /// Resume the client's earlier session, if it is its own: this translation's session is dropped, and the resumed
+    /// one calls ``Translation/attached(_:after:into:)`` of its own translation. Otherwise call
+    /// ``Translation/resumeFailed(_:into:)``. Messages of the client before the answer are refused.
     case resume(ResumeRequest)
     /// Write both queues, then close the WebSocket for this reason and finish the target.
     case close(CloseReason)

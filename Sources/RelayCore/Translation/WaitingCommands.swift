@@ -6,7 +6,8 @@ struct WaitingCommands: Sendable {
     static let maximumCount = 64
     /// The limit for names, data and text together.
     static let maximumBytes = 32_768
-    /// Above this the client isn't read while its target is being dialled. It leaves room for one more read (a TLS record).
+    /// Above this the client isn't read while its target is being dialled. It leaves room for one more read (a TLS
+    /// record).
     static let highWater = 16_384
 
     private(set) var commands: [ClientCommand] = []

@@ -1,8 +1,10 @@
-/// The definition of one setting: everything that parsing, `check-config`, the example file, the documentation and the reload need.
+/// The definition of one setting: everything that parsing, `check-config`, the example file, the documentation and the
+/// reload need.
 ///
-/// A setting is defined once, as a property of a ``SettingSection``. To add one, add the property. Its type says when a change takes
-/// effect, and with it where the value can be read: a ``LiveSetting`` in `configuration.live.<section>.<property>`, which each reload makes
-/// anew, and a ``StartSetting`` in `configuration.atStart.<section>.<property>`, which a process has once.
+/// A setting is defined once, as a property of a ``SettingSection``. To add one, add the property. Its type says when a
+/// change takes effect, and with it where the value can be read: a ``LiveSetting`` in
+/// `configuration.live.<section>.<property>`, which each reload makes anew, and a ``StartSetting`` in
+/// `configuration.atStart.<section>.<property>`, which a process has once.
 package struct Setting<Value: Sendable & Equatable, Change: SettingChange>: Sendable {
     package var row: SettingRow
     package let defaultValue: Value

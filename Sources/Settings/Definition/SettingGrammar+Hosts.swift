@@ -11,7 +11,8 @@ package struct NetworkHost: Sendable, Hashable, CustomStringConvertible {
 
     package static let loopback = NetworkHost(text: "127.0.0.1", kind: .ipv4)
 
-    /// Whether only this machine can reach it: an IPv4 loopback address, perhaps in its mapped form, or `::1`; false for names, whose addresses may change.
+    /// Whether only this machine can reach it: an IPv4 loopback address, perhaps in its mapped form, or `::1`; false
+    /// for names, whose addresses may change.
     package var isLoopback: Bool {
         IPAddress(text: text)?.isLoopback ?? false
     }

@@ -2,8 +2,8 @@ import AppAttest
 import Observability
 import WireText
 
-/// Parses the texts of settings. Texts that are almost right are refused with a hint, because guessing the operator's intention could admit
-/// the wrong clients.
+/// Parses the texts of settings. Texts that are almost right are refused with a hint, because guessing the operator's
+/// intention could admit the wrong clients.
 enum SettingGrammar {
     static func integer(_ text: String, in range: ClosedRange<Int>) throws(SettingProblem) -> Int {
         guard !text.isEmpty, text.utf8.allSatisfy(ASCIIByte.isDigit) else {

@@ -1,5 +1,5 @@
-/// Settings that belong together: one heading of the documentation and of the example file. Its settings are its stored properties of type
-/// ``Setting``, in their order.
+/// Settings that belong together: one heading of the documentation and of the example file. Its settings are its stored
+/// properties of type ``Setting``, in their order.
 package protocol SettingSection: Sendable {
     static var title: String { get }
     /// The part of the gateway that these settings configure, if that part can't be switched on or off by a reload.
@@ -10,7 +10,8 @@ extension SettingSection {
     package static var part: SettingPart? { nil }
 }
 
-/// Parts of the gateway that only a restart switches on or off. A reload that asks for it changes none of their settings.
+/// Parts of the gateway that only a restart switches on or off. A reload that asks for it changes none of their
+/// settings.
 package enum SettingPart: Sendable {
     case appAttest
     case clientTLS

@@ -50,7 +50,8 @@ package struct StoreURL: Sendable, Hashable {
 }
 
 extension SettingGrammar {
-    /// RFC 3986 as PostgreSQL uses it, with several hosts. The problem never quotes the text, which may have a password.
+    /// RFC 3986 as PostgreSQL uses it, with several hosts. The problem never quotes the text, which may have a
+    /// password.
     static func storeURL(_ text: String) throws(SettingProblem) -> StoreURL? {
         guard text.utf8.count <= StoreURL.maximumBytes, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw malformedStore("Write only visible characters, and encode others with %.")

@@ -2,8 +2,9 @@ import WireText
 
 /// The listening sockets in `/proc/net/tcp` or `/proc/net/tcp6` (proc_pid_net(5)), read in pieces of any size.
 ///
-/// A line names its socket as `0100007F:0FA0`: the address in words of 32 bits as they are in memory, which on the little-endian machines that
-/// this runs on reverses the bytes of each, and the port. A line that isn't understood is skipped.
+/// A line names its socket as `0100007F:0FA0`: the address in words of 32 bits as they are in memory, which on the
+/// little-endian machines that this runs on reverses the bytes of each, and the port. A line that isn't understood is
+/// skipped.
 struct KernelSocketTable: Sendable {
     /// Bytes of a line; a longer one is skipped.
     static let maximumLineBytes = 512

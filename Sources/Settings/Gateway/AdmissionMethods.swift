@@ -44,9 +44,9 @@ extension ValuesOfSection where Section == GateSection, Access: ReadsLiveSetting
 }
 
 extension [ConfiguredMethod] {
-    /// All admission methods, in the order in which the gate looks for a request's credential. **A new method is one line here**: before
-    /// the session's token, which is for clients without other credentials, and before the certificate, which browsers send with any page's
-    /// request.
+    /// All admission methods, in the order in which the gate looks for a request's credential. **A new method is one
+    /// line here**: before the session's token, which is for clients without other credentials, and before the
+    /// certificate, which browsers send with any page's request.
     package static let all: [ConfiguredMethod] = [
         ConfiguredMethod(TicketMethod.name, isOn: { $0.tickets.controlSocketPath != nil }) {
             TicketMethod(office: $1.tickets)

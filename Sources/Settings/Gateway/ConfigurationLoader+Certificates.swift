@@ -4,8 +4,8 @@ import SwiftASN1
 import WireText
 import X509
 
-/// Checks of the PEM files that settings name. They find an operator's mistakes: another file, a key that isn't the certificate's, a
-/// certificate that is about to expire. OpenSSL checks the rest.
+/// Checks of the PEM files that settings name. They find an operator's mistakes: another file, a key that isn't the
+/// certificate's, a certificate that is about to expire. OpenSSL checks the rest.
 extension ConfigurationLoader {
     /// Every start warns if a certificate expires within this many days.
     static let certificateWarningDays = 30

@@ -23,7 +23,8 @@ extension ConfigurationLoader {
         return (standard, policy)
     }
 
-    /// Each mode must have what it needs and nothing that it ignores: an ignored entry looks like a restriction and isn't one.
+    /// Each mode must have what it needs and nothing that it ignores: an ignored entry looks like a restriction and
+    /// isn't one.
     private mutating func targetPolicy(_ decisions: TargetSettings) -> TargetPolicy? {
         do throws(TargetFaults) {
             return try TargetPolicy(decisions)
@@ -82,8 +83,8 @@ extension ConfigurationLoader {
         warnOfPins(target.pins, target.tlsMode, target.routes)
     }
 
-    /// Not an error: a target with a self-signed certificate needs its pin to be reached over TLS at all. But `prefer` doesn't enforce
-    /// the pin.
+    /// Not an error: a target with a self-signed certificate needs its pin to be reached over TLS at all. But `prefer`
+    /// doesn't enforce the pin.
     private mutating func warnOfPins(_ pins: [PublicKeyPin], _ mode: TargetTLSMode, _ routes: [Route]) {
         guard !pins.isEmpty, mode == .prefer || routes.contains(where: { $0.options.tls == .prefer }) else { return }
         warn(

@@ -2,15 +2,16 @@ package import Admission
 package import AppAttest
 package import RelayCore
 
-/// Everything that an operator can decide about the gateway, checked. A gateway reads it in two parts: ``LiveConfiguration`` and
-/// ``StartConfiguration``. Only the loader makes one, so its parts are consistent and its files
-/// were readable.
+/// Everything that an operator can decide about the gateway, checked. A gateway reads it in two parts:
+/// ``LiveConfiguration`` and ``StartConfiguration``. Only the loader makes one, so its parts are consistent and its
+/// files were readable.
 ///
-/// `configuration.session.pingIntervalSeconds` is the value of a setting: `session` is a section of ``GatewaySettings``, and
-/// `pingIntervalSeconds` a setting of that section. The stored properties are derived from several settings or from files.
+/// `configuration.session.pingIntervalSeconds` is the value of a setting: `session` is a section of
+/// ``GatewaySettings``, and `pingIntervalSeconds` a setting of that section. The stored properties are derived from
+/// several settings or from files.
 ///
-/// Times are whole numbers with their unit in the name; sizes are bytes. It is a value: changing the environment or a file later changes
-/// nothing here.
+/// Times are whole numbers with their unit in the name; sizes are bytes. It is a value: changing the environment or a
+/// file later changes nothing here.
 @dynamicMemberLookup
 package struct GatewayConfiguration: Sendable, Equatable {
     let values: SettingValues
@@ -95,7 +96,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
 }
 
 extension GatewayConfiguration: CustomStringConvertible {
-    /// A summary of the listener, the targets and the admission methods. It never contains a secret or a file's content.
+    /// A summary of the listener, the targets and the admission methods. It never contains a secret or a file's
+    /// content.
     package var description: String {
         let scheme = tls == nil ? "ws" : "wss"
         let ways = [

@@ -1,8 +1,8 @@
 package import Admission
 package import RelayCore
 
-/// What a reload changes, all of it at once: immutable, read where it is used. It has no setting that only a start reads, so a setting whose
-/// change would have no effect can't be reported as changed.
+/// What a reload changes, all of it at once: immutable, read where it is used. It has no setting that only a start
+/// reads, so a setting whose change would have no effect can't be reported as changed.
 @dynamicMemberLookup
 package struct LiveConfiguration: Sendable, Equatable {
     private let configuration: GatewayConfiguration
@@ -15,7 +15,8 @@ package struct LiveConfiguration: Sendable, Equatable {
         LiveValues(GatewaySettings.all[keyPath: section], configuration.values)
     }
 
-    /// Nil means plain text. Whether there is TLS, App Attest or TLS of the internal listener changes with a restart only: ``SettingPart``.
+    /// Nil means plain text. Whether there is TLS, App Attest or TLS of the internal listener changes with a restart
+    /// only: ``SettingPart``.
     package var tls: GatewayConfiguration.TLS? { configuration.tls }
     package var clientCertificates: GatewayConfiguration.ClientCertificates? { configuration.clientCertificates }
     package var internalTLS: GatewayConfiguration.InternalTLS? { configuration.internalTLS }
@@ -25,7 +26,8 @@ package struct LiveConfiguration: Sendable, Equatable {
     package var blockList: BlockList { configuration.blockList }
     package var trustedProxies: TrustedProxies { configuration.trustedProxies }
     package var internalToken: InternalToken? { configuration.internalToken }
-    /// Whether these settings say who may use the internal listener: without ADMIN_BIND they say nothing, though it lasts until a restart.
+    /// Whether these settings say who may use the internal listener: without ADMIN_BIND they say nothing, though it
+    /// lasts until a restart.
     package var limitsInternalListener: Bool { configuration.internalListener.address != nil }
     /// Nil without FLEET_BIND.
     package var fleetFiles: GatewayConfiguration.FleetFiles? { configuration.fleetListener?.files }

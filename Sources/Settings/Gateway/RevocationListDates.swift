@@ -3,7 +3,8 @@ import Observability
 import SwiftASN1
 import X509
 
-/// The issuer and the dates of a certificate revocation list (RFC 5280, section 5.1). OpenSSL checks its signature and its entries.
+/// The issuer and the dates of a certificate revocation list (RFC 5280, section 5.1). OpenSSL checks its signature and
+/// its entries.
 ///
 ///     CertificateList ::= SEQUENCE { tbsCertList, signatureAlgorithm, signatureValue }
 ///     TBSCertList     ::= SEQUENCE { version INTEGER OPTIONAL, signature, issuer Name, thisUpdate Time,

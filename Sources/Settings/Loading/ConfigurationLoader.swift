@@ -8,8 +8,8 @@ struct ConfigurationLoader {
     private(set) var warnings: [ConfigurationWarning] = []
 
     private(set) var values = SettingValues()
-    /// Settings whose own value is wrong. Rules that involve one of them are skipped: what they would report follows from an error that is
-    /// reported already.
+    /// Settings whose own value is wrong. Rules that involve one of them are skipped: what they would report follows
+    /// from an error that is reported already.
     private(set) var namesFailed: Set<String> = []
     private let table: SettingTable
     private var environment: [String: String]
@@ -38,7 +38,8 @@ struct ConfigurationLoader {
         for (spelling, name) in table.spellings.sorted(by: { $0.key < $1.key }) { adopt(spelling, as: name) }
     }
 
-    /// If the file can't be read, all its settings seem to be missing, so the errors that follow from this are left out.
+    /// If the file can't be read, all its settings seem to be missing, so the errors that follow from this are left
+    /// out.
     func throwFileError() throws(ConfigurationErrors) {
         guard let fileError else { return }
         throw ConfigurationErrors(errors: [fileError], warnings: [])
@@ -50,8 +51,8 @@ struct ConfigurationLoader {
 
     // MARK: Reading settings
 
-    /// The setting's value; its default if it isn't set, and also, after an error, if it is wrong. A setting is parsed once, however often
-    /// it is asked for.
+    /// The setting's value; its default if it isn't set, and also, after an error, if it is wrong. A setting is parsed
+    /// once, however often it is asked for.
     mutating func read<Value, Change>(_ setting: Setting<Value, Change>) -> Value {
         note(setting)
         return values[setting]
@@ -194,8 +195,8 @@ struct ConfigurationLoader {
         }
     }
 
-    /// The file is for the gateway alone, so every unknown name in it is an error. The environment is shared: an unknown name is an error
-    /// if it has a prefix of ours, and a warning if it is one edit away from a setting.
+    /// The file is for the gateway alone, so every unknown name in it is an error. The environment is shared: an
+    /// unknown name is an error if it has a prefix of ours, and a warning if it is one edit away from a setting.
     private mutating func noteUnknownNames(in file: SettingFile) {
         for entry in file.entries where !table.accepts(entry.name) {
             refuseUnknown(entry.name, .file(path: filePath ?? "", line: entry.line))

@@ -39,8 +39,8 @@ package struct EffectiveSetting: Sendable, Equatable, CustomStringConvertible {
 
 /// Loads the gateway's configuration from the environment and an environment file; the environment wins.
 ///
-/// An empty value counts as not set. Loading doesn't listen, connect or write. The files that settings name are read, and checked as far as
-/// that is possible without a handshake.
+/// An empty value counts as not set. Loading doesn't listen, connect or write. The files that settings name are read,
+/// and checked as far as that is possible without a handshake.
 package enum ConfigurationLoading {
     /// Bytes of an environment file.
     static let maximumFileBytes = 262_144

@@ -1,7 +1,8 @@
 import Glibc
 
-/// The environment file that a command reads. `serve` and the operator's commands choose it by the same rule, so that commands find the
-/// settings of the gateway: `--env-file`, else `PORTCULLIS_ENV_FILE`, else the file of the Debian package if it exists.
+/// The environment file that a command reads. `serve` and the operator's commands choose it by the same rule, so that
+/// commands find the settings of the gateway: `--env-file`, else `PORTCULLIS_ENV_FILE`, else the file of the Debian
+/// package if it exists.
 package struct EnvironmentFile: Sendable, Equatable {
     package enum Choice: Sendable, Equatable {
         /// `--env-file`
@@ -37,7 +38,8 @@ package struct EnvironmentFile: Sendable, Equatable {
         }
     }
 
-    /// True also for a file that this user may not look for: it could be the gateway's, so a command must not do without it.
+    /// True also for a file that this user may not look for: it could be the gateway's, so a command must not do
+    /// without it.
     package static func isPresent(_ path: String) -> Bool {
         access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR)
     }

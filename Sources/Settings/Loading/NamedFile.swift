@@ -104,11 +104,13 @@ package enum NamedFile {
     /// How often `pair` looks again at links that are being switched.
     private static let pairLooks = 10
 
-    /// Where the symbolic links of two paths lead at one moment, so that both files can be read as one: a renewed certificate and its key
-    /// often replace the old ones by a switch of a link, and the switch may come between two reads.
+    /// Where the symbolic links of two paths lead at one moment, so that both files can be read as one: a renewed
+    /// certificate and its key often replace the old ones by a switch of a link, and the switch may come between two
+    /// reads.
     ///
     /// - Parameter resolve: follows all links of a path; nil if that is impossible.
-    /// - Returns: the two paths as given if one of them leads to no readable file, so that the error of its reader names it.
+    /// - Returns: the two paths as given if one of them leads to no readable file, so that the error of its reader
+    ///   names it.
     package static func pair(
         _ first: String, _ second: String, resolve: (String) -> String? = resolved
     ) -> (first: String, second: String) {

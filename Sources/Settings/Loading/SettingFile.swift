@@ -1,6 +1,7 @@
 import WireText
 
-/// An environment file, read strictly: a line that can't be read stops the start, since it could be the one that closes the gate. The grammar:
+/// An environment file, read strictly: a line that can't be read stops the start, since it could be the one that closes
+/// the gate. The grammar:
 ///
 ///     line    = blank | comment | [ "export" space ] name "=" value [ space comment ]
 ///     comment = "#" to the end of the line

@@ -2,8 +2,9 @@ import WireText
 
 /// Finds mistyped names of settings. A mistyped name would be a limit that never applies, or a gate that stays open.
 package enum SettingSuggestion {
-    /// Prefixes that only this gateway uses. An unknown name with one of them stops the start even if it comes from the environment.
-    /// `TARGET_…`, `TN_…` and `WS_…` are not among them: Kubernetes makes such variables from the names of services.
+    /// Prefixes that only this gateway uses. An unknown name with one of them stops the start even if it comes from the
+    /// environment. `TARGET_…`, `TN_…` and `WS_…` are not among them: Kubernetes makes such variables from the names of
+    /// services.
     static let prefixes = ["APPATTEST_", "ATTESTED_KEYS_", "INBOUND_TLS_", "MTLS_", "REQUIRE_APP_", "STORE_"]
     /// The largest number of edits between a mistyped name and a setting.
     static let maximumDistance = 3

@@ -1,5 +1,5 @@
-/// The length of a setting's text. Settings are read as `String`, whose comparisons normalise text that isn't ASCII: that takes time in the order of
-/// the square of its length.
+/// The length of a setting's text. Settings are read as `String`, whose comparisons normalise text that isn't ASCII:
+/// that takes time in the order of the square of its length.
 enum SettingText {
     /// Of text that isn't ASCII, with its name where it is a line of a file. ASCII may be longer.
     static let maximumBytes = 1_024

@@ -1,5 +1,5 @@
-/// The manual of a table of settings: the tables of `docs/CONFIGURATION.md`, and `config/portcullis.env.example`. `portcullis settings` prints
-/// both; a test compares the files with it.
+/// The manual of a table of settings: the tables of `docs/CONFIGURATION.md`, and `config/portcullis.env.example`.
+/// `portcullis settings` prints both; a test compares the files with it.
 package struct SettingManual: Sendable {
     private let table: SettingTable
 
@@ -15,8 +15,8 @@ package struct SettingManual: Sendable {
             .joined(separator: "\n")
     }
 
-    /// The document with the tables of this manual: below each section's heading its first table is replaced. The text around the tables
-    /// stays. Headings that are missing are added at the end.
+    /// The document with the tables of this manual: below each section's heading its first table is replaced. The text
+    /// around the tables stays. Headings that are missing are added at the end.
     package func updating(_ document: String) -> String {
         var lines = document.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         for section in table.sections {

@@ -1,4 +1,5 @@
-/// The values of all settings, in a form in which two readings can be compared: each setting's text, and a hash of the file that it names.
+/// The values of all settings, in a form in which two readings can be compared: each setting's text, and a hash of the
+/// file that it names.
 package struct SettingsInEffect: Sendable {
     package struct Value: Sendable, Equatable {
         /// As `check-config` shows it: never a secret.
@@ -27,8 +28,8 @@ package struct SettingsInEffect: Sendable {
     }
 }
 
-/// The differences between two readings of the settings, one line each, in the table's order. The lines hold no secrets and nothing out of
-/// files.
+/// The differences between two readings of the settings, one line each, in the table's order. The lines hold no secrets
+/// and nothing out of files.
 package struct ReloadDifference: Sendable, Equatable {
     package struct Line: Sendable, Equatable, Codable, CustomStringConvertible {
         package let setting: String

@@ -1,5 +1,5 @@
-/// Every setting of the gateway. The order of the sections, and of the settings in each, is that of the documentation, the example file and
-/// `check-config`.
+/// Every setting of the gateway. The order of the sections, and of the settings in each, is that of the documentation,
+/// the example file and `check-config`.
 ///
 /// Names of settings are stable, because operators' files contain them.
 package struct GatewaySettings: Sendable {

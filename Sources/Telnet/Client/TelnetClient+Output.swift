@@ -2,8 +2,8 @@ import WireText
 
 /// Output to the target.
 extension TelnetClient {
-    /// Data that waits to be sent: answers to the target's requests, and a changed size or description, which is sent once however
-    /// often it changed. Take it only while there is room toward the target.
+    /// Data that waits to be sent: answers to the target's requests, and a changed size or description, which is sent
+    /// once however often it changed. Take it only while there is room toward the target.
     package mutating func takeReplies() -> [UInt8] {
         var output = replies.take()
         if let size = windowSize.take() { TelnetEncoder.appendSubnegotiation(.windowSize, size, to: &output) }
@@ -18,8 +18,8 @@ extension TelnetClient {
 
     private static let describedVariables = ["CLIENT_NAME", "CLIENT_VERSION", "TERMINAL_TYPE"]
 
-    /// Appends a player's input in the target's encoding: by the NVT's rules for CR and LF, or with a single line-end byte while
-    /// BINARY (RFC 856) is in force for us. IAC is doubled in both cases.
+    /// Appends a player's input in the target's encoding: by the NVT's rules for CR and LF, or with a single line-end
+    /// byte while BINARY (RFC 856) is in force for us. IAC is doubled in both cases.
     ///
     /// - Parameter text: UTF-8. A character may be split between two calls.
     package mutating func appendInput(_ text: ArraySlice<UInt8>, to output: inout [UInt8]) {
@@ -39,7 +39,8 @@ extension TelnetClient {
         return true
     }
 
-    /// - Returns: false, and nothing is appended, if MSDP isn't in force, a name is empty or the value deeper than ``MSDP/maximumDepth``.
+    /// - Returns: false, and nothing is appended, if MSDP isn't in force, a name is empty or the value deeper than
+    ///   ``MSDP/maximumDepth``.
     package mutating func appendMSDP(name: String, value: MSDPValue, to output: inout [UInt8]) -> Bool {
         guard isInForce(.msdp), let payload = MSDP.payload(name: name, value: value) else { return false }
         TelnetEncoder.appendSubnegotiation(.msdp, payload, to: &output)
@@ -58,15 +59,15 @@ extension TelnetClient {
         if identity != before, negotiation.isOn(.newEnvironment, .local) { isEnvironmentAnnouncementDue = true }
     }
 
-    /// Appends a NOP (RFC 854), so that no device on the path drops an idle connection. A target that has negotiated nothing gets none: it
-    /// may not speak telnet, and take the NOP for input.
+    /// Appends a NOP (RFC 854), so that no device on the path drops an idle connection. A target that has negotiated
+    /// nothing gets none: it may not speak telnet, and take the NOP for input.
     package func keepAlive(to output: inout [UInt8]) {
         if negotiates { TelnetEncoder.appendCommand(.noOperation, to: &output) }
     }
 }
 
-/// Replies that wait to be sent to the target. A reply is stored whole or not at all, so requests whose answers can't be sent cost
-/// no memory: the target's requests beyond the limit go unanswered until the replies have been taken.
+/// Replies that wait to be sent to the target. A reply is stored whole or not at all, so requests whose answers can't
+/// be sent cost no memory: the target's requests beyond the limit go unanswered until the replies have been taken.
 struct ReplyBuffer: Codable {
     /// A normal handshake uses a tenth of it.
     static let maximumBytes = 16_384
@@ -96,15 +97,15 @@ struct ReplyBuffer: Codable {
 /// An event from the target to its client, in stream order: telnet commands as events, text as UTF-8.
 package enum TargetEvent: Sendable {
     /// Text with its ANSI sequences: valid UTF-8, never empty, no split character, no NUL, at most
-    /// ``TelnetClient/maximumTextBytes``. Line ends are the target's own, usually CR LF. Text that needed no change is a slice of
-    /// the input and must be used before the input is.
+    /// ``TelnetClient/maximumTextBytes``. Line ends are the target's own, usually CR LF. Text that needed no change is
+    /// a slice of the input and must be used before the input is.
     case text(ArraySlice<UInt8>)
     /// The text before it is a prompt, because GA (RFC 854) or EOR (RFC 885) followed it.
     case prompt
     /// ECHO (RFC 857): true while the target does the echoing and so hides the player's input.
     case echo(isSuppressed: Bool)
-    /// A GMCP message. The name is graphic ASCII; `data` is the rest as valid UTF-8, or empty. The dialect checks whether it is
-    /// JSON.
+    /// A GMCP message. The name is graphic ASCII; `data` is the rest as valid UTF-8, or empty. The dialect checks
+    /// whether it is JSON.
     case gmcp(name: String, data: [UInt8])
     case atcp(name: String, text: String)
     case msdp(name: String, value: MSDPValue)

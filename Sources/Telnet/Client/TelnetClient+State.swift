@@ -1,7 +1,7 @@
 /// A telnet connection that goes on in another process.
 extension TelnetClient {
-    /// Everything that a client knows of its connection. Limits that can be set are those of the process that goes on, except
-    /// where they are part of an account.
+    /// Everything that a client knows of its connection. Limits that can be set are those of the process that goes on,
+    /// except where they are part of an account.
     package struct State: Codable {
         var settings: CarriedSettings
         var identity: ClientIdentity
@@ -36,7 +36,8 @@ extension TelnetClient {
         var isSecure: Bool
     }
 
-    /// Nil where the connection can't be moved at this point: it has failed, or its compressed stream is inside a block.
+    /// Nil where the connection can't be moved at this point: it has failed, or its compressed stream is inside a
+    /// block.
     package var state: State? {
         guard failure == nil, let compression = compression.state, pending == nil || pending == .prompt else {
             return nil

@@ -1,11 +1,12 @@
 /// The client's end of one telnet connection: a network virtual terminal (RFC 854) with the options of MUD clients.
 ///
-/// It is pulled: ``next(_:now:)`` takes one event off the front of the target's bytes. A caller can therefore stop after any event
-/// while its own peer is slow, and continue later with the rest of that buffer. Data for the target waits in ``takeReplies()``; if
-/// the caller can't send and leaves it there, the target's further requests go unanswered.
+/// It is pulled: ``next(_:now:)`` takes one event off the front of the target's bytes. A caller can therefore stop
+/// after any event while its own peer is slow, and continue later with the rest of that buffer. Data for the target
+/// waits in ``takeReplies()``; if the caller can't send and leaves it there, the target's further requests go
+/// unanswered.
 ///
-/// Whatever a target sends, it holds at most one subnegotiation, one piece of inflated text, ``ReplyBuffer/maximumBytes`` of replies
-/// and what its decompressor needs.
+/// Whatever a target sends, it holds at most one subnegotiation, one piece of inflated text,
+/// ``ReplyBuffer/maximumBytes`` of replies and what its decompressor needs.
 package struct TelnetClient {
     /// The longest ``TargetEvent/text(_:)``.
     package static let maximumTextBytes = 16_384
@@ -38,7 +39,8 @@ package struct TelnetClient {
     /// Set once and never cleared: nothing is delivered after it.
     package private(set) var failure: TelnetFailure?
 
-    /// - Parameter makeDecompressor: makes a decompressor for one zlib stream; nil: MCCP2 is refused, whatever the settings say.
+    /// - Parameter makeDecompressor: makes a decompressor for one zlib stream; nil: MCCP2 is refused, whatever the
+    ///   settings say.
     package init(settings: TelnetClientSettings, makeDecompressor: (@Sendable () -> any Decompressor)? = nil) {
         self.settings = settings
         identity = ClientIdentity(settings)
@@ -51,8 +53,8 @@ package struct TelnetClient {
         textEncoder = TextEncoder(encoding: settings.encoding, tables: settings.tables)
     }
 
-    /// Bytes from the target are stored inside and wait for ``next(_:now:)``, even without new input. Read for each message, so it
-    /// is a stored property: computing it from another module would copy this whole value.
+    /// Bytes from the target are stored inside and wait for ``next(_:now:)``, even without new input. Read for each
+    /// message, so it is a stored property: computing it from another module would copy this whole value.
     package internal(set) var holdsBytes = false
 
     /// The commands and pieces that were processed so far. Stored, for the same reason.
@@ -75,7 +77,8 @@ package struct TelnetClient {
         }
     }
 
-    /// Like ``next(_:now:)``, but bounded, for callers that serve several connections: much of a target's input yields no event.
+    /// Like ``next(_:now:)``, but bounded, for callers that serve several connections: much of a target's input yields
+    /// no event.
     ///
     /// - Parameter steps: the most commands and pieces to process.
     package mutating func advance(
@@ -108,8 +111,8 @@ package struct TelnetClient {
         return .usedUp
     }
 
-    /// Call this when the target has ended its stream and ``next(_:now:)`` has returned nil. Returns text that was held back
-    /// because it was incomplete.
+    /// Call this when the target has ended its stream and ``next(_:now:)`` has returned nil. Returns text that was held
+    /// back because it was incomplete.
     package mutating func finish() -> TargetEvent? {
         failure == nil ? textEvent(flushText()) : nil
     }
@@ -142,7 +145,8 @@ package struct TelnetClient {
         switch event {
         case .data(var run)?:
             let text = takeText(&run)
-            // Bytes without room are returned to the input. Only the run's first byte could be an IAC, and that one is consumed.
+            // Bytes without room are returned to the input. Only the run's first byte could be an IAC, and that one is
+            // consumed.
             bytes = whole[run.startIndex...]
             return textEvent(text)
         case .command(.goAhead)?, .command(.endOfRecord)?:

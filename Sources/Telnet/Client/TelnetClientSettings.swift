@@ -20,7 +20,8 @@ package struct TelnetClientSettings: Sendable {
     /// `MAX_SUBNEGOTIATION_BYTES`
     package var maximumSubnegotiationBytes = TelnetParser.defaultMaximumSubnegotiationBytes
     package var decompression = DecompressionLimits()
-    /// Send Core.Hello and Core.Supports.Set when GMCP comes into force. False if the player's client sends them itself.
+    /// Send Core.Hello and Core.Supports.Set when GMCP comes into force. False if the player's client sends them
+    /// itself.
     package var greetsGMCP = true
     /// The packages, with their versions, for Core.Supports.Set.
     package var gmcpPackages = GMCP.usualPackages
@@ -28,8 +29,8 @@ package struct TelnetClientSettings: Sendable {
     package init() {}
 }
 
-/// The name, version and terminal type that a client announces to a target. Clients choose them freely, so they are reduced to what
-/// every target can handle: graphic ASCII, with spaces replaced by hyphens.
+/// The name, version and terminal type that a client announces to a target. Clients choose them freely, so they are
+/// reduced to what every target can handle: graphic ASCII, with spaces replaced by hyphens.
 struct ClientIdentity: Codable, Equatable {
     /// The limit of a name, a version or a terminal type (RFC 1091 has 40 characters).
     static let maximumBytes = 40

@@ -22,8 +22,8 @@ enum Charset {
         }
     }
 
-    /// Chooses UTF-8 if it is offered, since players write any script; otherwise the target's first choice, with ASCII only as a
-    /// last resort. The name is returned as it was received.
+    /// Chooses UTF-8 if it is offered, since players write any script; otherwise the target's first choice, with ASCII
+    /// only as a last resort. The name is returned as it was received.
     private static func choice(
         from list: ArraySlice<UInt8>, isAvailable: (TextEncoding) -> Bool
     ) -> Answer {
@@ -38,7 +38,8 @@ enum Charset {
         return Answer(payload: [accepted] + best.name, encoding: best.encoding)
     }
 
-    /// Both `[TTABLE ]` and the one-byte version are optional; then come a separator and names with that separator between them.
+    /// Both `[TTABLE ]` and the one-byte version are optional; then come a separator and names with that separator
+    /// between them.
     private static func names(in list: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
         var list = list
         if list.starts(with: "[TTABLE".utf8), let end = list.firstIndex(of: UInt8(ascii: "]")) {

@@ -47,8 +47,8 @@ package enum GMCP {
     }
 }
 
-/// The Achaea Telnet Client Protocol: `Module.Message text`, the predecessor of GMCP. It is read, and answered only with a
-/// greeting.
+/// The Achaea Telnet Client Protocol: `Module.Message text`, the predecessor of GMCP. It is read, and answered only
+/// with a greeting.
 enum ATCP {
     /// A client's first message, with the modules that it subscribes to.
     static func hello(_ identity: ClientIdentity) -> [UInt8] {

@@ -1,9 +1,10 @@
-/// Inflates one compressed stream of MCCP2 (zlib format). `Telnet` doesn't depend on zlib; its user provides the implementation.
+/// Inflates one compressed stream of MCCP2 (zlib format). `Telnet` doesn't depend on zlib; its user provides the
+/// implementation.
 package protocol Decompressor {
     /// Takes compressed bytes off the front of `input` and returns at most `limit` inflated ones.
     ///
-    /// Nothing is taken past the end of the stream. If all of `input` was taken, fewer than `limit` bytes mean that nothing is held
-    /// back; after exactly `limit` bytes the next call may return more, even without input.
+    /// Nothing is taken past the end of the stream. If all of `input` was taken, fewer than `limit` bytes mean that
+    /// nothing is held back; after exactly `limit` bytes the next call may return more, even without input.
     mutating func decompress(
         _ input: inout ArraySlice<UInt8>, limit: Int
     ) throws(DecompressionError) -> Decompressed
@@ -59,8 +60,8 @@ package enum DecompressionError: Error, Hashable, Sendable {
     case outOfMemory
 }
 
-/// Limits on the cost of a compressed stream. A target that exceeds one ends its session: nothing after a compression bomb can be
-/// trusted.
+/// Limits on the cost of a compressed stream. A target that exceeds one ends its session: nothing after a compression
+/// bomb can be trusted.
 package struct DecompressionLimits: Codable, Hashable, Sendable {
     /// Inflated bytes allowed for each compressed byte. Text rarely reaches 20.
     package static let ratio = 100
@@ -83,8 +84,8 @@ package enum MCCPMode: String, Codable, Hashable, Sendable, CaseIterable {
     case off
 }
 
-/// The Mud Client Compression Protocol, version 2: after `IAC SB 86 IAC SE`, everything is one zlib stream until that stream ends.
-/// A new stream may begin later.
+/// The Mud Client Compression Protocol, version 2: after `IAC SB 86 IAC SE`, everything is one zlib stream until that
+/// stream ends. A new stream may begin later.
 struct MCCP2 {
     /// The most bytes inflated at once.
     static let pieceBytes = 16_384
@@ -153,8 +154,8 @@ struct MCCP2 {
     }
 }
 
-/// The budget for inflating a target's compressed bytes: one account for the ratio, one for the rate. Both outlast a stream, so a
-/// target gains nothing by starting a new one.
+/// The budget for inflating a target's compressed bytes: one account for the ratio, one for the rate. Both outlast a
+/// stream, so a target gains nothing by starting a new one.
 struct InflationBudget: Codable {
     private let limits: DecompressionLimits
     private var ratioCredit: Int

@@ -1,6 +1,7 @@
 import WireText
 
-/// The Mud Server Data Protocol: `VAR name VAL value`, any number of times, where a value is a string, a table or an array.
+/// The Mud Server Data Protocol: `VAR name VAL value`, any number of times, where a value is a string, a table or an
+/// array.
 package enum MSDP {
     /// The deepest nesting of tables and arrays.
     package static let maximumDepth = 32
@@ -164,7 +165,8 @@ struct MSDPReader {
     }
 }
 
-/// A value of the Mud Server Data Protocol: a string, a table or an array of values, nested at most ``MSDP/maximumDepth`` deep.
+/// A value of the Mud Server Data Protocol: a string, a table or an array of values, nested at most
+/// ``MSDP/maximumDepth`` deep.
 package enum MSDPValue: Codable, Sendable {
     case string(String)
     /// In the target's order; a name may occur twice.

@@ -1,10 +1,10 @@
 import WireText
 
-/// Removes the Mud eXtension Protocol's markup from a target's text: tags, entities and the sequences `ESC [ n z` that select the
-/// lines in which markup is interpreted.
+/// Removes the Mud eXtension Protocol's markup from a target's text: tags, entities and the sequences `ESC [ n z` that
+/// select the lines in which markup is interpreted.
 ///
-/// It works on the bytes before they are decoded, because all markup is ASCII. Text that begins like markup but doesn't end like it
-/// is passed through unchanged; at most ``maximumTagBytes`` wait for that decision.
+/// It works on the bytes before they are decoded, because all markup is ASCII. Text that begins like markup but doesn't
+/// end like it is passed through unchanged; at most ``maximumTagBytes`` wait for that decision.
 struct MXPStripper: Codable {
     /// The longest tag, definitions included.
     static let maximumTagBytes = 2_048

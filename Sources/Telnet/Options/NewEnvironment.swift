@@ -1,4 +1,5 @@
-/// NEW-ENVIRON (RFC 1572) with the variables of the Mud New-Environment Standard. The client answers and never requests.
+/// NEW-ENVIRON (RFC 1572) with the variables of the Mud New-Environment Standard. The client answers and never
+/// requests.
 enum NewEnvironment {
     /// The most variables in one answer; further names of a request are ignored.
     static let maximumVariables = 32

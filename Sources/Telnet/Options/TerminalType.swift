@@ -1,7 +1,7 @@
 import WireText
 
-/// TERMINAL-TYPE (RFC 1091) as the Mud Terminal Type Standard uses it: each SEND is answered with the next of three names, and then
-/// the last name is repeated.
+/// TERMINAL-TYPE (RFC 1091) as the Mud Terminal Type Standard uses it: each SEND is answered with the next of three
+/// names, and then the last name is repeated.
 struct TerminalType: Codable {
     private var answered = 0
 
@@ -45,7 +45,8 @@ struct MTTS: OptionSet {
     }
 }
 
-/// NAWS, negotiate about window size (RFC 1073): sent when the option comes into force and whenever the size changes after that.
+/// NAWS, negotiate about window size (RFC 1073): sent when the option comes into force and whenever the size changes
+/// after that.
 struct WindowSize: Codable {
     private var columns: UInt16
     private var rows: UInt16

@@ -1,5 +1,5 @@
-/// The upper halves of further code pages, 80 to FF, from the WHATWG Encoding Standard. U+FFFD marks bytes without a character.
-/// Right-to-left scripts are written as numbers, since editors would reorder them.
+/// The upper halves of further code pages, 80 to FF, from the WHATWG Encoding Standard. U+FFFD marks bytes without a
+/// character. Right-to-left scripts are written as numbers, since editors would reorder them.
 extension CodePage {
     /// windows-874.
     static let windows874 = CodePage(

@@ -3,8 +3,8 @@ struct CodePage: Sendable {
     private let scalars: [Unicode.Scalar]
     private let bytes: [UInt32: UInt8]
 
-    /// - Parameter upperHalf: the characters 80 to FF, with U+FFFD for undefined bytes. If it is too short, the last bytes are
-    ///   undefined.
+    /// - Parameter upperHalf: the characters 80 to FF, with U+FFFD for undefined bytes. If it is too short, the last
+    ///   bytes are undefined.
     init(_ upperHalf: String) {
         scalars = Array(upperHalf.unicodeScalars)
         let pairs = zip(scalars.map(\.value), UInt8(0x80)...0xFF).filter { $0.0 != 0xFFFD }

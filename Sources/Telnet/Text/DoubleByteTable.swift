@@ -41,8 +41,8 @@ package struct DoubleByteTable: Sendable {
 
     /// - Parameters:
     ///   - scalar: the scalar of a pair; nil or 0: none.
-    ///   - isWritten: whether a pair may be written. If several pairs mean the same scalar, the first or the last of them is
-    ///     written.
+    ///   - isWritten: whether a pair may be written. If several pairs mean the same scalar, the first or the last of
+    ///     them is written.
     ///   - prefersLast: whether the last pair of this scalar is written.
     ///   - isFilledByFourBytes: characters without a pair have four bytes (GB 18030).
     package init(

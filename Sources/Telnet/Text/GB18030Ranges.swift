@@ -1,8 +1,8 @@
-/// The four-byte characters of GB 18030: all characters that had no shorter form in the edition of 2000, in Unicode order, followed
-/// by the other planes.
+/// The four-byte characters of GB 18030: all characters that had no shorter form in the edition of 2000, in Unicode
+/// order, followed by the other planes.
 ///
-/// Later editions assigned some two-byte codes to characters that already had four bytes; their four-byte codes remain. The
-/// private-use characters that held those two-byte codes have no code now, except U+E7C7.
+/// Later editions assigned some two-byte codes to characters that already had four bytes; their four-byte codes remain.
+/// The private-use characters that held those two-byte codes have no code now, except U+E7C7.
 struct GB18030Ranges: Sendable {
     /// A run of consecutive scalars, starting at a pointer.
     private struct Run {

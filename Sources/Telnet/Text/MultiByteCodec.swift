@@ -1,6 +1,6 @@
-/// An encoding whose characters have one to four bytes. It reads and writes one character at a time and keeps no state, so the
-/// result doesn't depend on how the text is split. Decoding resumes after malformed text as in the WHATWG Encoding Standard: an
-/// ASCII byte is never swallowed.
+/// An encoding whose characters have one to four bytes. It reads and writes one character at a time and keeps no state,
+/// so the result doesn't depend on how the text is split. Decoding resumes after malformed text as in the WHATWG
+/// Encoding Standard: an ASCII byte is never swallowed.
 enum MultiByteCodec: Sendable {
     case gb18030(DoubleByteTable, GB18030Ranges)
     /// Reads everything that `gb18030` reads, and writes at most two bytes.

@@ -1,5 +1,5 @@
-/// Turns a target's text into valid UTF-8. The result doesn't depend on how the text is split: a split character, at most three
-/// bytes, waits for its rest. Invalid bytes of a multi-byte encoding become U+FFFD.
+/// Turns a target's text into valid UTF-8. The result doesn't depend on how the text is split: a split character, at
+/// most three bytes, waits for its rest. Invalid bytes of a multi-byte encoding become U+FFFD.
 ///
 /// NUL is dropped. It has no effect in a network virtual terminal (RFC 854), so CR NUL becomes CR; CR LF is kept.
 struct TextDecoder {
@@ -28,8 +28,8 @@ struct TextDecoder {
         partial = state.partial
     }
 
-    /// Takes at least one byte off the front of a non-empty `input` and returns at most `limit` bytes; `limit` must be at least 16.
-    /// Text that needs no change isn't copied.
+    /// Takes at least one byte off the front of a non-empty `input` and returns at most `limit` bytes; `limit` must be
+    /// at least 16. Text that needs no change isn't copied.
     mutating func decode(_ input: inout ArraySlice<UInt8>, limit: Int) -> ArraySlice<UInt8> {
         if let whole = takeWhole(&input, limit: limit) { return whole }
         if let codec { return decode(&input, limit: limit, codec)[...] }

@@ -1,5 +1,5 @@
-/// Turns a client's UTF-8 into a target's encoding. The result doesn't depend on how the text is split. Characters that the
-/// target's encoding lacks become `?`.
+/// Turns a client's UTF-8 into a target's encoding. The result doesn't depend on how the text is split. Characters that
+/// the target's encoding lacks become `?`.
 struct TextEncoder {
     private(set) var encoding: TextEncoding
     private let tables: (any CharacterTables)?

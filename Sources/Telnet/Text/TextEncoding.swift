@@ -2,9 +2,9 @@ import WireText
 
 /// The encoding of a target's text. Each has ASCII in its lower half.
 ///
-/// The list is that of the WHATWG Encoding Standard, with its labels, plus encodings that MUDs have used. It differs in two ways:
-/// `latin1` and `ascii` mean exactly those encodings, not windows-1252; and encodings that aren't supersets of ASCII (UTF-16,
-/// ISO-2022-JP) are missing, because telnet can't carry them together with ANSI sequences.
+/// The list is that of the WHATWG Encoding Standard, with its labels, plus encodings that MUDs have used. It differs in
+/// two ways: `latin1` and `ascii` mean exactly those encodings, not windows-1252; and encodings that aren't supersets
+/// of ASCII (UTF-16, ISO-2022-JP) are missing, because telnet can't carry them together with ANSI sequences.
 package enum TextEncoding: String, Codable, Hashable, Sendable, CaseIterable {
     /// UTF-8; bytes that aren't valid UTF-8 are read as Latin-1.
     case utf8

@@ -1,7 +1,7 @@
 import WireText
 
-/// One UTF-8 character, or the incomplete or invalid bytes in its place (RFC 3629; malformed input is split as in Unicode, table
-/// 3-7).
+/// One UTF-8 character, or the incomplete or invalid bytes in its place (RFC 3629; malformed input is split as in
+/// Unicode, table 3-7).
 enum UTF8Sequence: Hashable {
     /// A whole character.
     case character(length: Int)

@@ -19,12 +19,12 @@ public struct AuthenticationResponse: Sendable {
     }
 }
 
-/// Verifies authentications by the steps of Web Authentication Level 3, section 7.2, in the same order, with one function for each
-/// step. It reads no clock, keeps no state and does no I/O.
+/// Verifies authentications by the steps of Web Authentication Level 3, section 7.2, in the same order, with one
+/// function for each step. It reads no clock, keeps no state and does no I/O.
 ///
-/// The caller's are steps 1 to 6: the options, and to find the ``CredentialRecord`` of the credential's identifier (and of the user handle,
-/// where no user was identified before). It must ensure that the challenge is its own, fresh and unused. It stores the updated record of step
-/// 24, if the stored counter is still the one that was verified against.
+/// The caller's are steps 1 to 6: the options, and to find the ``CredentialRecord`` of the credential's identifier (and
+/// of the user handle, where no user was identified before). It must ensure that the challenge is its own, fresh and
+/// unused. It stores the updated record of step 24, if the stored counter is still the one that was verified against.
 public struct AuthenticationVerifier: Sendable {
     let relyingParty: RelyingParty
     let requiresUserVerification: Bool
@@ -83,7 +83,8 @@ extension AuthenticationVerifier {
     /// 20. "Let hash be the result of computing a hash over the cData using SHA-256."
     private func hashClientData(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
 
-    /// 21. "Using credentialRecord.publicKey, verify that sig is a valid signature over the binary concatenation of authData and hash."
+    /// 21. "Using credentialRecord.publicKey, verify that sig is a valid signature over the binary concatenation of
+    ///     authData and hash."
     private func verifySignature(
         _ signature: [UInt8], over message: [UInt8], by publicKey: CredentialPublicKey
     ) throws(CeremonyError) {
@@ -95,8 +96,9 @@ extension AuthenticationVerifier {
         }
     }
 
-    /// 22. "If authData.signCount is nonzero or credentialRecord.signCount is nonzero … less than or equal to credentialRecord.signCount: This
-    /// is a signal, but not proof, that the authenticator may be cloned." It is refused.
+    /// 22. "If authData.signCount is nonzero or credentialRecord.signCount is nonzero … less than or equal to
+    /// credentialRecord.signCount: This is a signal, but not proof, that the authenticator may be cloned." It is
+    /// refused.
     private func verifyCounter(_ data: AuthenticatorData, after previous: UInt32) throws(CeremonyError) {
         guard data.signCount != 0 || previous != 0 else { return }
         guard data.signCount > previous else {
@@ -104,7 +106,8 @@ extension AuthenticationVerifier {
         }
     }
 
-    /// 24. "Update credentialRecord with new state values." `uvInitialized` stays: a change needs another authentication factor.
+    /// 24. "Update credentialRecord with new state values." `uvInitialized` stays: a change needs another
+    ///     authentication factor.
     private func update(_ record: CredentialRecord, with data: AuthenticatorData) -> CredentialRecord {
         CredentialRecord(
             id: record.id, publicKey: record.publicKey, signCount: data.signCount,

@@ -59,6 +59,7 @@ public enum CeremonyError: Error, Hashable, Sendable {
     case malformedSignature
     /// The signature was not made by this credential over this authenticator data and client data (step 21).
     case signatureMismatch
-    /// The counter isn't above the last one seen, and one of the two isn't 0: the credential may have been copied (step 22).
+    /// The counter isn't above the last one seen, and one of the two isn't 0: the credential may have been copied (step
+    /// 22).
     case counterNotHigher(received: UInt32, previous: UInt32)
 }

@@ -9,8 +9,9 @@ public struct RegistrationPolicy: Sendable {
     public var attestation: AttestationRequirement
     /// The trust anchors of each format: root certificates, or attestation certificates themselves.
     ///
-    /// They are kept apart because formats differ in what a certificate vouches for. The key in an Android key attestation signs whatever
-    /// its app wants, so it could make a statement of `fido-u2f` if Android's root counted for that format, too.
+    /// They are kept apart because formats differ in what a certificate vouches for. The key in an Android key
+    /// attestation signs whatever its app wants, so it could make a statement of `fido-u2f` if Android's root counted
+    /// for that format, too.
     public var anchors: [AttestationFormat: [Certificate]]
 
     public init(

@@ -18,11 +18,11 @@ public struct RegistrationResponse: Sendable {
     }
 }
 
-/// Verifies registrations by the steps of Web Authentication Level 3, section 7.1, in the same order, with one function for each step.
-/// It reads no clock, keeps no state and does no I/O.
+/// Verifies registrations by the steps of Web Authentication Level 3, section 7.1, in the same order, with one function
+/// for each step. It reads no clock, keeps no state and does no I/O.
 ///
-/// The caller's are steps 1 to 4, the options, and 26 and 29: the credential's identifier must not be registered yet, for any user, and is
-/// stored in the same transaction. It must ensure that the challenge is its own, fresh and unused.
+/// The caller's are steps 1 to 4, the options, and 26 and 29: the credential's identifier must not be registered yet,
+/// for any user, and is stored in the same transaction. It must ensure that the challenge is its own, fresh and unused.
 public struct RegistrationVerifier: Sendable {
     let relyingParty: RelyingParty
     let policy: RegistrationPolicy
@@ -72,8 +72,8 @@ extension RegistrationVerifier {
     /// 12. "Let hash be the result of computing a hash over response.clientDataJSON using SHA-256."
     private func hashClientData(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
 
-    /// 13. "Perform CBOR decoding on the attestationObject … to obtain the attestation statement format fmt, the authenticator data
-    /// authData, and the attestation statement attStmt."
+    /// 13. "Perform CBOR decoding on the attestationObject … to obtain the attestation statement format fmt, the
+    /// authenticator data authData, and the attestation statement attStmt."
     private func decode(_ bytes: [UInt8]) throws(CeremonyError) -> AttestationObject { try AttestationObject(bytes) }
 
     private func parse(
@@ -85,8 +85,8 @@ extension RegistrationVerifier {
         return (data, credential)
     }
 
-    /// 20. "Verify that the "alg" parameter in the credential public key in authData matches the alg attribute of one of the items in
-    /// pkOptions.pubKeyCredParams."
+    /// 20. "Verify that the "alg" parameter in the credential public key in authData matches the alg attribute of one
+    /// of the items in pkOptions.pubKeyCredParams."
     ///
     /// The other parameters must be those of that algorithm, and a point must be on its curve.
     private func verifyAlgorithm(_ credential: AttestedCredential) throws(CeremonyError) -> CredentialPublicKey {
@@ -95,24 +95,24 @@ extension RegistrationVerifier {
         do { return try CredentialPublicKey(credential.key) } catch { throw .publicKey(error) }
     }
 
-    /// 21. "Determine the attestation statement format by performing a USASCII case-sensitive match on fmt against the set of supported
-    /// WebAuthn Attestation Statement Format Identifier values."
+    /// 21. "Determine the attestation statement format by performing a USASCII case-sensitive match on fmt against the
+    /// set of supported WebAuthn Attestation Statement Format Identifier values."
     private func determineFormat(_ object: AttestationObject) throws(CeremonyError) -> AttestationStatement {
         do { return try AttestationStatement(format: object.format, object.statement) } catch {
             throw .attestationStatement(error)
         }
     }
 
-    /// 22. "Verify that attStmt is a correct attestation statement, conveying a valid attestation signature, by using the attestation
-    /// statement format fmt's verification procedure given attStmt, authData and hash."
+    /// 22. "Verify that attStmt is a correct attestation statement, conveying a valid attestation signature, by using
+    /// the attestation statement format fmt's verification procedure given attStmt, authData and hash."
     private func verifyStatement(
         _ statement: AttestationStatement, about subject: AttestedSubject
     ) throws(CeremonyError) -> AttestationEvidence {
         do { return try statement.verify(subject) } catch { throw .attestationStatement(error) }
     }
 
-    /// 23. "If validation is successful, obtain a list of acceptable trust anchors … for that attestation type and attestation statement
-    /// format fmt, from a trusted source or from policy."
+    /// 23. "If validation is successful, obtain a list of acceptable trust anchors … for that attestation type and
+    /// attestation statement format fmt, from a trusted source or from policy."
     private func findAnchors(_ evidence: AttestationEvidence) -> [Certificate] {
         guard case .certified(let certified) = evidence else { return [] }
         return policy.anchors[certified.format] ?? []
@@ -120,8 +120,8 @@ extension RegistrationVerifier {
 
     /// 24. "Assess the attestation trustworthiness using the outputs of the verification procedure."
     ///
-    /// "If the attestation statement is not deemed trustworthy, the Relying Party SHOULD fail the registration ceremony": with
-    /// ``AttestationRequirement/required``.
+    /// "If the attestation statement is not deemed trustworthy, the Relying Party SHOULD fail the registration
+    /// ceremony": with ``AttestationRequirement/required``.
     private func assessTrust(
         _ evidence: AttestationEvidence, _ anchors: [Certificate], at time: Date
     ) async throws(CeremonyError) -> CredentialAttestation {
@@ -154,7 +154,8 @@ extension RegistrationVerifier {
 public struct VerifiedRegistration: Sendable {
     /// Store it with the user's account, if no account has a credential with its identifier.
     public let record: CredentialRecord
-    /// 16 bytes: the model of the authenticator, or zeros. Only a trusted ``attestation`` in another format than `fido-u2f` vouches for it.
+    /// 16 bytes: the model of the authenticator, or zeros. Only a trusted ``attestation`` in another format than
+    /// `fido-u2f` vouches for it.
     public let aaguid: [UInt8]
     public let attestation: CredentialAttestation
     /// Whether the authenticator has verified the user, with a PIN or by biometrics.

@@ -40,8 +40,8 @@ struct AttestationObject: Sendable {
         return map
     }
 
-    /// Section 8.1: "a maximum of 32 octets in length and MUST consist only of printable USASCII characters, excluding backslash and
-    /// doublequote".
+    /// Section 8.1: "a maximum of 32 octets in length and MUST consist only of printable USASCII characters, excluding
+    /// backslash and doublequote".
     private static func isFormat(_ text: String) -> Bool {
         (1...WebAuthnLimits.maximumFormatBytes).contains(text.utf8.count)
             && text.utf8.allSatisfy {

@@ -3,8 +3,8 @@ import StrictJSON
 
 /// The client data of a ceremony (Web Authentication Level 3, section 5.8.1), read and not verified.
 ///
-/// A server that keeps no challenges reads ``challenge`` here, finds out whether it is its own, fresh and unused, and then gives it to
-/// the verifier.
+/// A server that keeps no challenges reads ``challenge`` here, finds out whether it is its own, fresh and unused, and
+/// then gives it to the verifier.
 public struct CollectedClientData: Sendable {
     /// `webauthn.create` or `webauthn.get`.
     public let type: String
@@ -18,11 +18,11 @@ public struct CollectedClientData: Sendable {
 
     /// Reads the client data, as the first two steps that concern it say.
     ///
-    /// - §7.1 steps 5 and 6, §7.2 steps 8 and 9. "Let JSONtext be the result of running UTF-8 decode on the value of cData … Let C … be the
-    ///   result of running an implementation-specific JSON parser on JSONtext."
+    /// - §7.1 steps 5 and 6, §7.2 steps 8 and 9. "Let JSONtext be the result of running UTF-8 decode on the value of
+    ///   cData … Let C … be the result of running an implementation-specific JSON parser on JSONtext."
     ///
-    /// The text is strict JSON: nothing that two parsers could read differently, so no member may come twice. Other members than those of
-    /// the specification are ignored, as it demands.
+    /// The text is strict JSON: nothing that two parsers could read differently, so no member may come twice. Other
+    /// members than those of the specification are ignored, as it demands.
     ///
     /// - Parameter bytes: `clientDataJSON`, at most ``WebAuthnLimits/maximumClientDataBytes``.
     public init(json bytes: [UInt8]) throws(CeremonyError) {

@@ -1,7 +1,8 @@
 package import CBOR
 package import StrictJSON
 
-/// Bounds on what a client can make this library read. Anything larger is refused before it costs more than reading its length.
+/// Bounds on what a client can make this library read. Anything larger is refused before it costs more than reading its
+/// length.
 public enum WebAuthnLimits {
     /// Bytes of the client data. Browsers write 100 to 400.
     public static let maximumClientDataBytes = 8_192

@@ -30,7 +30,8 @@ struct COSEKey: Sendable {
         (parameters, self.algorithm) = (map, algorithm)
     }
 
-    /// "… MUST contain the "alg" parameter and MUST NOT contain any other OPTIONAL parameters" (Web Authentication Level 3, section 6.5.1).
+    /// "… MUST contain the "alg" parameter and MUST NOT contain any other OPTIONAL parameters" (Web Authentication
+    /// Level 3, section 6.5.1).
     ///
     /// - Parameter count: of all parameters.
     func requireParameters(_ count: Int, keyType: Int8, curve: Int8? = nil) throws(PublicKeyFault) {

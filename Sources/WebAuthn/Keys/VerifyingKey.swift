@@ -9,8 +9,8 @@ import X509
     import Foundation
 #endif
 
-/// A public key that verifies signatures of one algorithm. Points are on their curves, and moduli within their limits: there is no other
-/// value of this type.
+/// A public key that verifies signatures of one algorithm. Points are on their curves, and moduli within their limits:
+/// there is no other value of this type.
 enum VerifyingKey: Sendable {
     case es256(P256.Signing.PublicKey)
     case es384(P384.Signing.PublicKey)

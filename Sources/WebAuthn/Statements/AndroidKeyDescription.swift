@@ -1,8 +1,8 @@
 import SwiftASN1
 import X509
 
-/// Android's key description, the extension 1.3.6.1.4.1.11129.2.1.17 of an attestation certificate (Web Authentication Level 3,
-/// section 8.4.1; Android's documentation, "Verify hardware-backed key pairs with key attestation").
+/// Android's key description, the extension 1.3.6.1.4.1.11129.2.1.17 of an attestation certificate (Web Authentication
+/// Level 3, section 8.4.1; Android's documentation, "Verify hardware-backed key pairs with key attestation").
 ///
 /// ```
 /// KeyDescription ::= SEQUENCE {

@@ -32,28 +32,29 @@ struct AndroidKeyStatement: Sendable {
         return .certified(CertifiedStatement(format: .androidKey, path: path, isInHardware: isInHardware))
     }
 
-    /// "Verify that sig is a valid signature over the concatenation of authenticatorData and clientDataHash using the public key in the first
-    /// certificate in x5c with the algorithm specified in alg."
+    /// "Verify that sig is a valid signature over the concatenation of authenticatorData and clientDataHash using the
+    /// public key in the first certificate in x5c with the algorithm specified in alg."
     private func verifySignature(_ subject: AttestedSubject) throws(StatementFault) {
         guard let key = VerifyingKey(path.leaf.publicKey, for: algorithm) else { throw .algorithmMismatch }
         try key.verifyStatement(signature, over: subject.signedBytes)
     }
 
-    /// "Verify that the attestationChallenge field in the attestation certificate extension data is identical to clientDataHash."
+    /// "Verify that the attestationChallenge field in the attestation certificate extension data is identical to
+    /// clientDataHash."
     private func verifyChallenge(
         _ description: AndroidKeyDescription, is clientDataHash: [UInt8]
     ) throws(StatementFault) {
         guard description.challenge == clientDataHash else { throw .attestationChallengeMismatch }
     }
 
-    /// "The AuthorizationList.allApplications field is not present on either authorization list …, since PublicKeyCredential MUST be scoped to
-    /// the RP ID."
+    /// "The AuthorizationList.allApplications field is not present on either authorization list …, since
+    /// PublicKeyCredential MUST be scoped to the RP ID."
     private func verifyApplications(_ description: AndroidKeyDescription) throws(StatementFault) {
         guard description.lists.allSatisfy({ !$0.isForAllApplications }) else { throw .keyOfAllApplications }
     }
 
-    /// "The value in the AuthorizationList.origin field is equal to KM_ORIGIN_GENERATED", wherever there is one. A key in hardware has it in
-    /// the list that the hardware enforces; the test vectors of the specification have none.
+    /// "The value in the AuthorizationList.origin field is equal to KM_ORIGIN_GENERATED", wherever there is one. A key
+    /// in hardware has it in the list that the hardware enforces; the test vectors of the specification have none.
     private func verifyOrigin(_ description: AndroidKeyDescription) throws(StatementFault) {
         guard description.lists.allSatisfy({ $0.origin == nil || $0.isGenerated }) else { throw .keyNotGenerated }
     }

@@ -28,7 +28,8 @@ struct AppleStatement: Sendable {
         return .certified(CertifiedStatement(format: .apple, path: path))
     }
 
-    /// 2 and 3. "Concatenate authenticatorData and clientDataHash to form nonceToHash. Perform SHA-256 hash of nonceToHash to produce nonce."
+    /// 2 and 3. "Concatenate authenticatorData and clientDataHash to form nonceToHash. Perform SHA-256 hash of
+    /// nonceToHash to produce nonce."
     private func hashNonce(_ subject: AttestedSubject) -> [UInt8] { Array(SHA256.hash(data: subject.signedBytes)) }
 
     /// 4. "Verify that nonce equals the value of the extension with OID 1.2.840.113635.100.8.2 in credCert."

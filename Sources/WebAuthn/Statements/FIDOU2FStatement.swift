@@ -13,7 +13,8 @@ struct FIDOU2FStatement: Sendable {
     let signature: [UInt8]
     let path: CertificatePath
 
-    /// 1. "Verify that attStmt is valid CBOR conforming to the syntax defined above." 2. "Check that x5c has exactly one element."
+    /// 1. "Verify that attStmt is valid CBOR conforming to the syntax defined above." 2. "Check that x5c has exactly
+    ///    one element."
     init(_ map: CBORMap) throws(StatementFault) {
         guard map.hasOnly("x5c", "sig") else { throw .unknownField }
         signature = try map.statementSignature()
@@ -28,8 +29,8 @@ struct FIDOU2FStatement: Sendable {
         return .certified(CertifiedStatement(format: .fidoU2F, path: path))
     }
 
-    /// 2. "If certificate public key is not an Elliptic Curve (EC) public key over the P-256 curve, terminate this algorithm and return an
-    /// appropriate error."
+    /// 2. "If certificate public key is not an Elliptic Curve (EC) public key over the P-256 curve, terminate this
+    /// algorithm and return an appropriate error."
     private func certificateKey() throws(StatementFault) -> VerifyingKey {
         guard let key = VerifyingKey(path.leaf.publicKey, for: .es256) else { throw .certificateKeyNotP256 }
         return key
@@ -41,7 +42,8 @@ struct FIDOU2FStatement: Sendable {
         return Array(key.x963Representation)
     }
 
-    /// 5. "Let verificationData be the concatenation of (0x00 || rpIdHash || clientDataHash || credentialId || publicKeyU2F)."
+    /// 5. "Let verificationData be the concatenation of (0x00 || rpIdHash || clientDataHash || credentialId ||
+    ///    publicKeyU2F)."
     private func composeVerificationData(_ subject: AttestedSubject, _ point: [UInt8]) -> [UInt8] {
         [0x00] + subject.rpIDHash + subject.clientDataHash + subject.credential.id + point
     }

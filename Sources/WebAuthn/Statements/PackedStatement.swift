@@ -34,8 +34,8 @@ struct PackedStatement: Sendable {
         return .certified(CertifiedStatement(format: .packed, path: path))
     }
 
-    /// 2. "Verify that sig is a valid signature over the concatenation of authenticatorData and clientDataHash using the attestation public
-    /// key in attestnCert with the algorithm specified in alg."
+    /// 2. "Verify that sig is a valid signature over the concatenation of authenticatorData and clientDataHash using
+    /// the attestation public key in attestnCert with the algorithm specified in alg."
     private func verifySignature(_ subject: AttestedSubject, by leaf: Certificate) throws(StatementFault) {
         guard let key = VerifyingKey(leaf.publicKey, for: algorithm) else { throw .algorithmMismatch }
         try key.verifyStatement(signature, over: subject.signedBytes)
@@ -50,8 +50,8 @@ struct PackedStatement: Sendable {
         guard case .notCertificateAuthority? = constraints else { throw .certificateConstraints }
     }
 
-    /// 2. "If attestnCert contains an extension with OID 1.3.6.1.4.1.45724.1.1.4 (id-fido-gen-ce-aaguid) verify that the value of this
-    /// extension matches the aaguid in authenticatorData." It "MUST NOT be marked as critical".
+    /// 2. "If attestnCert contains an extension with OID 1.3.6.1.4.1.45724.1.1.4 (id-fido-gen-ce-aaguid) verify that
+    /// the value of this extension matches the aaguid in authenticatorData." It "MUST NOT be marked as critical".
     private func verifyAAGUID(_ subject: AttestedSubject, _ leaf: Certificate) throws(StatementFault) {
         guard let found = leaf.extensions[oid: AAGUIDExtension.oid] else { return }
         guard !found.critical, found.value.count == 18, found.value.starts(with: AAGUIDExtension.prefix) else {
@@ -60,8 +60,9 @@ struct PackedStatement: Sendable {
         guard found.value.dropFirst(2).elementsEqual(subject.credential.aaguid) else { throw .aaguidMismatch }
     }
 
-    /// 3. "Validate that alg matches the algorithm of the credentialPublicKey in authenticatorData. Verify that sig is a valid signature over
-    /// the concatenation of authenticatorData and clientDataHash using the credential public key with alg."
+    /// 3. "Validate that alg matches the algorithm of the credentialPublicKey in authenticatorData. Verify that sig is
+    /// a valid signature over the concatenation of authenticatorData and clientDataHash using the credential public key
+    /// with alg."
     private func verifySelfAttestation(_ subject: AttestedSubject) throws(StatementFault) {
         guard algorithm == subject.publicKey.algorithm else { throw .algorithmMismatch }
         try subject.publicKey.key.verifyStatement(signature, over: subject.signedBytes)
@@ -74,7 +75,8 @@ private enum AAGUIDExtension {
     static let prefix: [UInt8] = [0x04, 0x10]
 }
 
-/// The subject of an attestation certificate (section 8.2.1). Vendors write the texts as UTF8String and PrintableString alike.
+/// The subject of an attestation certificate (section 8.2.1). Vendors write the texts as UTF8String and PrintableString
+/// alike.
 private struct PackedSubject {
     private static let unit = "Authenticator Attestation"
 

@@ -11,8 +11,8 @@ public enum SubjectPart: String, Hashable, Sendable, CaseIterable {
     case commonName = "CN"
 }
 
-/// Why an attestation statement isn't correct (Web Authentication Level 3, section 8). It contains nothing that the client sent but numbers.
-/// Certificates are counted from 0, the attestation certificate.
+/// Why an attestation statement isn't correct (Web Authentication Level 3, section 8). It contains nothing that the
+/// client sent but numbers. Certificates are counted from 0, the attestation certificate.
 public enum StatementFault: Error, Hashable, Sendable {
     // The statement.
 
@@ -29,7 +29,8 @@ public enum StatementFault: Error, Hashable, Sendable {
 
     // Its certificates.
 
-    /// Not a certificate in strict DER, its algorithm or key can't be read (including a point off the curve), or its names are too long.
+    /// Not a certificate in strict DER, its algorithm or key can't be read (including a point off the curve), or its
+    /// names are too long.
     case malformedCertificate(Int)
     /// The certificate has one extension twice (RFC 5280, section 4.2).
     case duplicateExtension(Int)

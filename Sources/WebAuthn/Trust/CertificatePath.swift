@@ -10,7 +10,8 @@ import X509
     import Foundation
 #endif
 
-/// The certificates of an attestation statement, in their order: the attestation certificate, and those that lead to a trust anchor.
+/// The certificates of an attestation statement, in their order: the attestation certificate, and those that lead to a
+/// trust anchor.
 struct CertificatePath: Sendable {
     /// At least one.
     let certificates: [Certificate]
@@ -42,8 +43,8 @@ struct CertificatePath: Sendable {
         return certificate
     }
 
-    /// "Verify that the public key in the first certificate in x5c matches the credentialPublicKey" (section 8.4), "that the credential public
-    /// key equals the Subject Public Key of credCert" (section 8.8, step 5).
+    /// "Verify that the public key in the first certificate in x5c matches the credentialPublicKey" (section 8.4),
+    /// "that the credential public key equals the Subject Public Key of credCert" (section 8.8, step 5).
     func verifyLeafKey(is publicKey: CredentialPublicKey) throws(StatementFault) {
         guard let key = VerifyingKey(leaf.publicKey, for: publicKey.algorithm), key == publicKey.key else {
             throw .credentialKeyMismatch
@@ -52,8 +53,9 @@ struct CertificatePath: Sendable {
 }
 
 extension AttestationEvidence {
-    /// §7.1 step 24: "use the X.509 certificates returned as the attestation trust path … to verify that the attestation public key either
-    /// correctly chains up to an acceptable root certificate, or is itself an acceptable certificate".
+    /// §7.1 step 24: "use the X.509 certificates returned as the attestation trust path … to verify that the
+    /// attestation public key either correctly chains up to an acceptable root certificate, or is itself an acceptable
+    /// certificate".
     func assess(_ anchors: [Certificate], at time: Date) async -> CredentialAttestation {
         switch self {
         case .none: return .none
@@ -71,8 +73,9 @@ extension AttestationEvidence {
 
 /// The path from the attestation certificate to an anchor.
 ///
-/// swift-certificates checks signatures, names, validity, critical extensions and constraints (RFC 5280, section 6.1). The rest is checked here:
-/// every certificate of the statement is part of the path, none was signed with SHA-1, and the names leave one path.
+/// swift-certificates checks signatures, names, validity, critical extensions and constraints (RFC 5280, section 6.1).
+/// The rest is checked here: every certificate of the statement is part of the path, none was signed with SHA-1, and
+/// the names leave one path.
 extension CertificatePath {
     /// - Returns: the anchor.
     func verify(to anchors: [Certificate], at time: Date) async throws(TrustFault) -> Certificate {
@@ -103,7 +106,8 @@ extension CertificatePath {
         guard time.timeIntervalSince1970 <= StrictCertificate.latestTime else { throw .certificateExpired(0) }
     }
 
-    /// With one certificate for each name there is one path at most: the sender can't choose how many the verifier tries.
+    /// With one certificate for each name there is one path at most: the sender can't choose how many the verifier
+    /// tries.
     private func checkSubjects() throws(TrustFault) {
         guard Set(certificates.map(\.subject)).count == certificates.count else { throw .untrustedChain }
     }
@@ -113,7 +117,8 @@ extension CertificatePath {
         certificates.count > 1 && anchors.contains(where: isLast)
     }
 
-    /// Whether the last certificate is this anchor, or an earlier or later copy of it: with its name and its key, and signed with it.
+    /// Whether the last certificate is this anchor, or an earlier or later copy of it: with its name and its key, and
+    /// signed with it.
     private func isLast(_ anchor: Certificate) -> Bool {
         let last = certificates[certificates.count - 1]
         return anchor == last

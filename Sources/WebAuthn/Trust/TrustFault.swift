@@ -1,5 +1,5 @@
-/// Why nothing vouches for the authenticator of a registration (Web Authentication Level 3, §7.1 step 24). Certificates are counted from 0, the
-/// attestation certificate.
+/// Why nothing vouches for the authenticator of a registration (Web Authentication Level 3, §7.1 step 24). Certificates
+/// are counted from 0, the attestation certificate.
 public enum TrustFault: Error, Hashable, Sendable {
     /// There is no attestation statement.
     case noStatement

@@ -1,7 +1,8 @@
-/// The closing handshake of one connection (RFC 6455 §7): maps each event to the action to take. It has no clock; `now` and `deadline` are
-/// monotonic nanoseconds.
+/// The closing handshake of one connection (RFC 6455 §7): maps each event to the action to take. It has no clock; `now`
+/// and `deadline` are monotonic nanoseconds.
 ///
-/// At most one Close frame is sent, and nothing after it (§5.5.1). The server ends TCP first (§7.1.1); a client waits for that.
+/// At most one Close frame is sent, and nothing after it (§5.5.1). The server ends TCP first (§7.1.1); a client waits
+/// for that.
 package struct ClosingHandshake: Sendable {
     package enum Action: Equatable, Sendable {
         case none
@@ -9,10 +10,11 @@ package struct ClosingHandshake: Sendable {
         case queueClose(ControlPayload)
         /// Drop the waiting output, except the rest of a frame in progress, and queue a Close frame after that.
         case replaceQueue(ControlPayload)
-        /// Drop the data frames that wait before our Close frame, except the rest of a frame in progress. Keep the Close frame.
+        /// Drop the data frames that wait before our Close frame, except the rest of a frame in progress. Keep the
+        /// Close frame.
         case dropQueuedData
-        /// End TCP: send FIN, then discard input for a moment. Otherwise unread input would make the kernel send RST, which could overtake
-        /// our Close frame.
+        /// End TCP: send FIN, then discard input for a moment. Otherwise unread input would make the kernel send RST,
+        /// which could overtake our Close frame.
         case endTCP
         /// Abort TCP: the peer doesn't read.
         case abortTCP
@@ -58,7 +60,8 @@ package struct ClosingHandshake: Sendable {
 
     /// Whether frames may be queued. False once either side has decided to close (§5.5.1).
     package var maySend: Bool { state == .open }
-    /// Whether received data is delivered. After our own `close` it isn't, although the peer may still send some, unless that was asked for.
+    /// Whether received data is delivered. After our own `close` it isn't, although the peer may still send some,
+    /// unless that was asked for.
     package var delivers: Bool { state == .open || (deliversRest && (state == .closing || state == .awaitingClose)) }
     /// Whether input goes to the frame reader, if only to find the peer's Close frame. Otherwise it is discarded.
     package var reads: Bool { state == .open || state == .closing || state == .awaitingClose }
@@ -150,8 +153,8 @@ package struct ClosingHandshake: Sendable {
     }
 }
 
-/// A status code that may be sent in a Close frame (RFC 6455 §7.4). Other codes can't be represented: those below 1000, 1004, 1005, 1006
-/// and 1015 (§7.4.1), the unassigned ones up to 2999, and those from 5000 on (§7.4.2).
+/// A status code that may be sent in a Close frame (RFC 6455 §7.4). Other codes can't be represented: those below 1000,
+/// 1004, 1005, 1006 and 1015 (§7.4.1), the unassigned ones up to 2999, and those from 5000 on (§7.4.2).
 package struct CloseCode: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt16
 

@@ -73,8 +73,8 @@ package struct DeflateOffer: Hashable, Sendable {
     /// §7.1.2.2: the maximum size of the client's window, whatever the response says.
     package private(set) var clientMaxWindowBits: Int?
 
-    /// Nil if the offer is for another extension or must be declined: a parameter is undefined for offers, has an invalid value or is
-    /// repeated (§7.1).
+    /// Nil if the offer is for another extension or must be declined: a parameter is undefined for offers, has an
+    /// invalid value or is repeated (§7.1).
     package init?(_ offered: WebSocketExtension) {
         guard offered.name.hasSameBytes(as: Self.name) else { return nil }
         guard Set(offered.parameters.map { ByteText($0.name) }).count == offered.parameters.count else { return nil }

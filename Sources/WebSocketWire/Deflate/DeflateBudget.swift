@@ -10,11 +10,11 @@ package struct DeflateCosts: Sendable {
 
     /// The memory that a connection with this agreement reserves for its life.
     ///
-    /// - The inflater always: a client decides when a message begins, and no message may fail for lack of memory. If the client keeps no
-    ///   context, the inflater is freed between messages (`MessageInflater.releaseIdle`), but its reservation stays, so it can always be
-    ///   recreated.
-    /// - The deflater only if the server keeps its context. Otherwise a message is deflated in one go, by an engine that all connections of
-    ///   a reactor share.
+    /// - The inflater always: a client decides when a message begins, and no message may fail for lack of memory. If
+    ///   the client keeps no context, the inflater is freed between messages (`MessageInflater.releaseIdle`), but its
+    ///   reservation stays, so it can always be recreated.
+    /// - The deflater only if the server keeps its context. Otherwise a message is deflated in one go, by an engine
+    ///   that all connections of a reactor share.
     package func bytes(of agreement: DeflateAgreement) -> Int {
         inflater(agreement.clientWindowBits) + deflaterBytes(of: agreement)
     }
@@ -27,8 +27,8 @@ package struct DeflateCosts: Sendable {
 
 /// The memory budget for compression, per session and in total. Shared instances must be protected by a lock.
 ///
-/// Memory never causes a session to be refused: agreements get smaller windows, then no server context, then no compression. When most of
-/// the budget is in use, idle connections give up their deflaters.
+/// Memory never causes a session to be refused: agreements get smaller windows, then no server context, then no
+/// compression. When most of the budget is in use, idle connections give up their deflaters.
 package struct DeflateBudget: Sendable {
     package struct Limits: Hashable, Sendable {
         package var sessionBytes: Int
@@ -50,8 +50,9 @@ package struct DeflateBudget: Sendable {
         self.costs = costs
     }
 
-    /// Accepts the first acceptable offer of the client (RFC 7692 §5.1), with the largest windows that memory allows, and reserves that
-    /// memory. Nil if no offer is acceptable or there is no memory: the response then has no extension.
+    /// Accepts the first acceptable offer of the client (RFC 7692 §5.1), with the largest windows that memory allows,
+    /// and reserves that memory. Nil if no offer is acceptable or there is no memory: the response then has no
+    /// extension.
     package mutating func agree(
         to offers: [WebSocketExtension], settings: DeflateSettings
     ) -> DeflateAgreement? {
@@ -79,8 +80,8 @@ package struct DeflateBudget: Sendable {
     /// More than three quarters are reserved: idle connections should give up their deflaters.
     package var isTight: Bool { reservedBytes > limits.totalBytes / 4 * 3 }
 
-    /// Releases the deflater's share, if memory is tight. The server may discard its window at any time: its messages then don't refer to
-    /// it, and the client need not know (RFC 7692 §7.1.1.1).
+    /// Releases the deflater's share, if memory is tight. The server may discard its window at any time: its messages
+    /// then don't refer to it, and the client need not know (RFC 7692 §7.1.1.1).
     ///
     /// - Returns: false if memory isn't tight, or there is no such share.
     package mutating func suspendDeflater(of agreement: DeflateAgreement) -> Bool {
@@ -99,7 +100,8 @@ package struct DeflateBudget: Sendable {
         return true
     }
 
-    /// The settings to try, from the preferred to the cheapest: smaller windows first, then the same without the server's context.
+    /// The settings to try, from the preferred to the cheapest: smaller windows first, then the same without the
+    /// server's context.
     private static func candidates(_ settings: DeflateSettings) -> [DeflateSettings] {
         let largest = max(settings.serverWindowBits, settings.clientWindowBits)
         let windows = stride(from: largest, through: DeflateSettings.windowBits.lowerBound, by: -1).map { bits in

@@ -31,8 +31,8 @@ package protocol InflateEngine: AnyObject, SendableMetatype {
     /// The maximum memory of an engine.
     static func bytes(windowBits: Int) -> Int
 
-    /// Continues until all of `input` is consumed or `output` is full. If `output` is full, bytes may be held back for the next call. After
-    /// a final block it continues with the next block, over the same window (RFC 7692 §7.2.3.4).
+    /// Continues until all of `input` is consumed or `output` is full. If `output` is full, bytes may be held back for
+    /// the next call. After a final block it continues with the next block, over the same window (RFC 7692 §7.2.3.4).
     func inflate(
         _ input: Span<UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(DeflateEngineFault) -> InflateStep
@@ -55,7 +55,8 @@ package protocol DeflateEngine: AnyObject, SendableMetatype {
     /// The maximum size of the result for any `count` bytes.
     static func bound(_ count: Int) -> Int
 
-    /// Deflates all of `input`, which must not be empty, and flushes: the output ends on a byte boundary, with 00 00 FF FF.
+    /// Deflates all of `input`, which must not be empty, and flushes: the output ends on a byte boundary, with 00 00 FF
+    /// FF.
     ///
     /// - Returns: the number of bytes written.
     func deflate(_ input: Span<UInt8>, into output: inout MutableSpan<UInt8>) throws(DeflateEngineFault) -> Int

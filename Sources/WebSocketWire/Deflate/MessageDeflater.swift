@@ -20,8 +20,8 @@ package struct MessageDeflater<Engine: DeflateEngine>: ~Copyable {
         self.minimumBytes = minimumBytes
     }
 
-    /// Deflates a whole message. Don't pass a message that may contain a secret next to text that a client controls: its length would leak
-    /// the secret.
+    /// Deflates a whole message. Don't pass a message that may contain a secret next to text that a client controls:
+    /// its length would leak the secret.
     ///
     /// After a fault the connection can't compress any more.
     package mutating func deflate(
@@ -37,8 +37,8 @@ package struct MessageDeflater<Engine: DeflateEngine>: ~Copyable {
         return .deflated(count)
     }
 
-    /// Deflates a message in pieces, for messages longer than the output. Each result goes into one or more frames of its own. A shared
-    /// engine may serve another connection only after the last piece.
+    /// Deflates a message in pieces, for messages longer than the output. Each result goes into one or more frames of
+    /// its own. A shared engine may serve another connection only after the last piece.
     ///
     /// - Parameter output: has room for `Engine.bound(piece.count)`.
     /// - Returns: the number of bytes to send.

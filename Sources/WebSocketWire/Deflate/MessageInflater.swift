@@ -146,7 +146,8 @@ package struct MessageInflater<Engine: InflateEngine>: ~Copyable {
         if !keepsContext { engine?.reset() }
     }
 
-    /// Frees the engine if that is allowed: between messages, and only if no context is kept. The next message creates another.
+    /// Frees the engine if that is allowed: between messages, and only if no context is kept. The next message creates
+    /// another.
     ///
     /// - Returns: whether there was something to free.
     @discardableResult

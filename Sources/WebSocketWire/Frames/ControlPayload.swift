@@ -1,7 +1,7 @@
 /// The payload of a control frame: at most 125 bytes (RFC 6455 §5.5).
 ///
-/// It is on the heap: control frames are rare, and a connection without one reserves no memory. (An `InlineArray` lost its bytes inside an
-/// enum's payload when compiled with optimisation by Swift 6.3.1.)
+/// It is on the heap: control frames are rare, and a connection without one reserves no memory. (An `InlineArray` lost
+/// its bytes inside an enum's payload when compiled with optimisation by Swift 6.3.1.)
 package struct ControlPayload: Hashable, Sendable {
     package static let maximumBytes = 125
 
@@ -17,7 +17,8 @@ package struct ControlPayload: Hashable, Sendable {
         }
     }
 
-    /// The payload of a Close frame (RFC 6455 §5.5.1): empty without a code. A reason that is too long is cut between characters.
+    /// The payload of a Close frame (RFC 6455 §5.5.1): empty without a code. A reason that is too long is cut between
+    /// characters.
     package init(close code: CloseCode?, reason: String = "") {
         guard let code else { return }
         append(UInt8(code.rawValue >> 8))
@@ -47,8 +48,8 @@ package struct ControlPayload: Hashable, Sendable {
     mutating func removeAll() { bytes = [] }
 }
 
-/// Decides which pings are answered (RFC 6455 §5.5.2). Each is answered at once, until `maximumWaiting` pongs wait for a peer that doesn't
-/// read. Then only the latest ping is answered (§5.5.3).
+/// Decides which pings are answered (RFC 6455 §5.5.2). Each is answered at once, until `maximumWaiting` pongs wait for
+/// a peer that doesn't read. Then only the latest ping is answered (§5.5.3).
 package struct PongQueue: Sendable {
     /// The maximum number of pongs in the output, at 127 bytes each.
     package static let maximumWaiting = 16

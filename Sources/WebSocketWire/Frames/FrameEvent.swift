@@ -12,8 +12,8 @@ package enum FrameEvent: Equatable, Sendable {
     case fault(FrameFault)
 }
 
-/// A piece of a data message's payload, split arbitrarily by frames and input. A message has exactly one first and one last piece, which
-/// may be the same. Only a last piece may be empty.
+/// A piece of a data message's payload, split arbitrarily by frames and input. A message has exactly one first and one
+/// last piece, which may be the same. Only a last piece may be empty.
 package struct DataPiece: Hashable, Sendable {
     /// The position of the payload in the input, unmasked in place.
     package let range: Range<Int>

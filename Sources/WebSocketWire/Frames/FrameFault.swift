@@ -1,7 +1,7 @@
 /// The faults that fail the connection (RFC 6455 §7.1.7), each with its close code (§7.4.1).
 package enum FrameFault: Error, Hashable, Sendable, CaseIterable {
-    /// §5.2: a reserved bit without a meaning from an extension; RSV1 elsewhere than on the first frame of a data message (RFC 7692 §6.1),
-    /// or without permessage-deflate.
+    /// §5.2: a reserved bit without a meaning from an extension; RSV1 elsewhere than on the first frame of a data
+    /// message (RFC 7692 §6.1), or without permessage-deflate.
     case reservedBits
     /// §5.2: opcodes 3 to 7 and 11 to 15.
     case unknownOpcode
@@ -33,8 +33,8 @@ package enum FrameFault: Error, Hashable, Sendable, CaseIterable {
     case closeCode
     /// §5.5.1: a reason that isn't UTF-8.
     case closeReasonNotUTF8
-    /// RFC 7692 §7.2.2: the payload isn't DEFLATE, or ends inside a block. The RFC specifies no code; 1007 fits, because the payload is
-    /// inconsistent with the frame's type.
+    /// RFC 7692 §7.2.2: the payload isn't DEFLATE, or ends inside a block. The RFC specifies no code; 1007 fits,
+    /// because the payload is inconsistent with the frame's type.
     case corruptDeflate
     /// The message inflates to many times its size. The code is 1009, as for any message that is too big to process.
     case expandsTooMuch

@@ -63,7 +63,8 @@ package struct FrameHeader: Hashable, Sendable {
     package var bytes: [UInt8] { (0..<count).map { self[$0] } }
 }
 
-/// Splits one message into frames with payloads of at most `maximum` bytes each (RFC 6455 §5.4). An empty message has one frame.
+/// Splits one message into frames with payloads of at most `maximum` bytes each (RFC 6455 §5.4). An empty message has
+/// one frame.
 package struct Fragments: Sequence, IteratorProtocol, Sendable {
     package struct Fragment: Sendable {
         package let header: FrameHeader

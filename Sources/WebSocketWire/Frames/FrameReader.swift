@@ -1,9 +1,11 @@
 import WireText
 
-/// Parses frames incrementally from input split anywhere (RFC 6455 §5). One per connection. It buffers only the payloads of control frames.
+/// Parses frames incrementally from input split anywhere (RFC 6455 §5). One per connection. It buffers only the
+/// payloads of control frames.
 ///
-/// Every header byte is validated when it arrives, so a frame is refused as early as possible: an oversized message by its announced
-/// length, before its payload. The events don't depend on how the input is split, except that data pieces are split with it.
+/// Every header byte is validated when it arrives, so a frame is refused as early as possible: an oversized message by
+/// its announced length, before its payload. The events don't depend on how the input is split, except that data pieces
+/// are split with it.
 package struct FrameReader: Sendable {
     package enum Role: Sendable { case server, client }
 

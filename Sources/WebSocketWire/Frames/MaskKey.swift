@@ -1,4 +1,5 @@
-/// The key of a masked frame (RFC 6455 §5.3). A client uses a new one from a strong source of randomness for each frame.
+/// The key of a masked frame (RFC 6455 §5.3). A client uses a new one from a strong source of randomness for each
+/// frame.
 package struct MaskKey: Hashable, Sendable {
     /// The key's first byte is the least significant one.
     private let word: UInt32
@@ -27,8 +28,9 @@ package struct MaskKey: Hashable, Sendable {
 
 /// Masks or unmasks `bytes` in place (RFC 6455 §5.3).
 ///
-/// It works in blocks of a fixed size, each with one bounds check, in forms that the compiler vectorises: 64 bytes at a time with a key of
-/// that length, which pays from 256 bytes on, otherwise 16 at a time. Run the benchmark after a change here.
+/// It works in blocks of a fixed size, each with one bounds check, in forms that the compiler vectorises: 64 bytes at a
+/// time with a key of that length, which pays from 256 bytes on, otherwise 16 at a time. Run the benchmark after a
+/// change here.
 ///
 /// - Parameter offset: the number of payload bytes of the frame before `bytes`.
 package func applyMask(_ key: MaskKey, offset: Int = 0, to bytes: inout MutableSpan<UInt8>) {

@@ -2,7 +2,8 @@
 package struct MessageLimits: Hashable, Sendable {
     /// The maximum payload of a message, after inflation if it is compressed.
     package var messageBytes: Int
-    /// The maximum number of frames of one message. An empty frame costs its header on the wire, but doesn't count toward `messageBytes`.
+    /// The maximum number of frames of one message. An empty frame costs its header on the wire, but doesn't count
+    /// toward `messageBytes`.
     package var fragments: Int
     /// The maximum number of empty frames of one message, not counting its last.
     package var emptyFragments: Int
@@ -24,8 +25,8 @@ package struct MessageLimits: Hashable, Sendable {
         self.expansionRatio = expansionRatio
     }
 
-    /// The maximum compressed payload of a message: as much as a compressor may produce from `messageBytes` incompressible bytes. This also
-    /// bounds endless empty DEFLATE blocks.
+    /// The maximum compressed payload of a message: as much as a compressor may produce from `messageBytes`
+    /// incompressible bytes. This also bounds endless empty DEFLATE blocks.
     package var compressedBytes: Int {
         let bytes = min(messageBytes, Int.max / 2)
         return bytes + bytes / 8 + bytes / 64 + 64

@@ -1,6 +1,7 @@
 import WireText
 
-/// Parses the grammar shared by the handshake's header fields: tokens, lists and quoted strings (RFC 6455 §9.1; RFC 9110 §5.6).
+/// Parses the grammar shared by the handshake's header fields: tokens, lists and quoted strings (RFC 6455 §9.1; RFC
+/// 9110 §5.6).
 struct HeaderText {
     private let bytes: [UInt8]
     private var position = 0
@@ -48,7 +49,8 @@ struct HeaderText {
         return token().map { (name, $0) }
     }
 
-    /// The tokens of a list that may span several fields. Empty elements are refused. Nil if the list is malformed or too long.
+    /// The tokens of a list that may span several fields. Empty elements are refused. Nil if the list is malformed or
+    /// too long.
     static func tokens(_ fields: [String], limit: Int) -> [String]? {
         list(fields, limit: limit) { $0.token() }
     }

@@ -39,8 +39,8 @@ package struct OpeningAnswer: Hashable, Sendable {
     }
 }
 
-/// `Sec-WebSocket-Key` and `Sec-WebSocket-Accept` (RFC 6455 §4.2.2, step 5.4). SHA-1 has no security purpose here: the pair only shows that
-/// the server speaks WebSocket.
+/// `Sec-WebSocket-Key` and `Sec-WebSocket-Accept` (RFC 6455 §4.2.2, step 5.4). SHA-1 has no security purpose here: the
+/// pair only shows that the server speaks WebSocket.
 package enum AcceptKey {
     private static let nonceBytes = 16
     private static let suffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -50,7 +50,8 @@ package enum AcceptKey {
         Base64.encode(Array(Insecure.SHA1.hash(data: Array((key + suffix).utf8))))
     }
 
-    /// Whether it is the base64 form of exactly 16 bytes, with padding and without stray bits (RFC 6455 §4.2.1, item 5; RFC 4648 §3.5).
+    /// Whether it is the base64 form of exactly 16 bytes, with padding and without stray bits (RFC 6455 §4.2.1, item 5;
+    /// RFC 4648 §3.5).
     package static func isValid(_ key: String) -> Bool {
         Base64.decode(canonical: key, maximumBytes: nonceBytes)?.count == nonceBytes
     }

@@ -52,7 +52,8 @@ package struct OpeningHandshake: Hashable, Sendable {
         case method
         /// Item 1: HTTP/1.1 or higher.
         case httpVersion
-        /// Item 3: `Upgrade` has the value `websocket`. The response is 426 with `Upgrade: websocket` (RFC 9110 §15.5.22).
+        /// Item 3: `Upgrade` has the value `websocket`. The response is 426 with `Upgrade: websocket` (RFC 9110
+        /// §15.5.22).
         case upgrade
         /// Item 4: `Connection` has the token `Upgrade`.
         case connection
@@ -62,7 +63,8 @@ package struct OpeningHandshake: Hashable, Sendable {
         case version
         /// Item 6: the version is 13. The response is 426 with `Sec-WebSocket-Version: 13` (§4.4).
         case unsupportedVersion
-        /// Item 8 and §4.1, item 10: `Sec-WebSocket-Protocol` lists tokens: none empty, none repeated, at most `maximumProtocols`.
+        /// Item 8 and §4.1, item 10: `Sec-WebSocket-Protocol` lists tokens: none empty, none repeated, at most
+        /// `maximumProtocols`.
         case protocols
         /// Item 9 and §9.1: `Sec-WebSocket-Extensions` is well-formed and within its limits.
         case extensions
@@ -84,7 +86,8 @@ package struct OpeningHandshake: Hashable, Sendable {
     /// The value of `Sec-WebSocket-Accept`.
     package var accept: String { AcceptKey.accept(for: key) }
 
-    /// The first of the client's subprotocols that the server supports (RFC 6455 §4.2.2, item 5.5). Names are case-sensitive.
+    /// The first of the client's subprotocols that the server supports (RFC 6455 §4.2.2, item 5.5). Names are
+    /// case-sensitive.
     package func subprotocol(known: [String]) -> String? { protocols.first(where: known.containsBytes) }
 
     /// RFC 9110 §7.8: protocols with or without a version. RFC 6455's has none.

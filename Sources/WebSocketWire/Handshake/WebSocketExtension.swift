@@ -19,13 +19,13 @@ package struct WebSocketExtension: Hashable, Sendable {
         self.parameters = parameters
     }
 
-    /// The maximum number of elements in all fields together, and of parameters in one element. Browsers send one element with one or two
-    /// parameters.
+    /// The maximum number of elements in all fields together, and of parameters in one element. Browsers send one
+    /// element with one or two parameters.
     package static let maximumMembers = 16
     package static let maximumParameters = 16
 
-    /// Parses the values of all `Sec-WebSocket-Extensions` fields, in order. Nil if one is malformed, has an empty element or exceeds a
-    /// limit: the handshake is then refused.
+    /// Parses the values of all `Sec-WebSocket-Extensions` fields, in order. Nil if one is malformed, has an empty
+    /// element or exceeds a limit: the handshake is then refused.
     package static func list(_ fields: [String]) -> [WebSocketExtension]? {
         var members: [WebSocketExtension] = []
         for field in fields {

@@ -17,8 +17,8 @@ enum AttackKind: String, CaseIterable, Sendable {
 
     var speaksTLS: Bool { self != .handshakes }
 
-    /// The source addresses of this kind: 127.`net`.x.y, a few for each kind, none of them used by an honest client. 106 and 107
-    /// belong to the attackers written in C.
+    /// The source addresses of this kind: 127.`net`.x.y, a few for each kind, none of them used by an honest client.
+    /// 106 and 107 belong to the attackers written in C.
     var net: Int {
         switch self {
         case .upgrades: 101

@@ -11,7 +11,8 @@ struct AttackMessages: Sendable {
     private static let key = "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="
     private static let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
 
-    /// Each is of a different kind from the one before: no credentials, wrong ones of each kind, and malformed handshakes.
+    /// Each is of a different kind from the one before: no credentials, wrong ones of each kind, and malformed
+    /// handshakes.
     func badUpgrade(_ number: Int) -> [UInt8] {
         let good = Self.upgrade + "Sec-WebSocket-Version: 13\r\n" + Self.key
         let nonce = String(repeating: "0f", count: 32)
@@ -30,8 +31,9 @@ struct AttackMessages: Sendable {
         }
     }
 
-    /// Each is refused for a different reason from the one before, and none makes the gateway close the connection. There is no
-    /// POST: libwebsockets 4.1.6 doesn't read a POST that arrives before the answer to the previous request.
+    /// Each is refused for a different reason from the one before, and none makes the gateway close the connection.
+    /// There is no POST: libwebsockets 4.1.6 doesn't read a POST that arrives before the answer to the previous
+    /// request.
     func refused(_ number: Int) -> [UInt8] {
         let good = Self.upgrade + "Sec-WebSocket-Version: 13\r\n" + Self.key
         let nonce = String(repeating: "0f", count: 32)

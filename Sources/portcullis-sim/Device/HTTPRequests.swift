@@ -26,7 +26,8 @@ final class HTTPRequests: Sendable {
         return client
     }
 
-    /// - Parameter streamed: receives the body of a 2xx answer in pieces, on the reactor's thread; nil: the answer has it.
+    /// - Parameter streamed: receives the body of a 2xx answer in pieces, on the reactor's thread; nil: the answer has
+    ///   it.
     func send(
         _ method: String, _ url: WebURL, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil,
         streamed: (@Sendable (UnsafeRawBufferPointer) -> Void)? = nil

@@ -1,7 +1,7 @@
 import Crypto
 
-/// Names and their passwords, for the lifetime of the process. A password is stored as an authentication code under a key of the
-/// process.
+/// Names and their passwords, for the lifetime of the process. A password is stored as an authentication code under a
+/// key of the process.
 struct Accounts: Sendable {
     enum Answer: Hashable, Sendable {
         /// The name is new: the password becomes its password.
@@ -36,12 +36,13 @@ struct Accounts: Sendable {
 struct MudLimits: Sendable {
     /// The most connections at a time, logged in or not; further ones are refused with a line of text.
     var maximumConnections = 256
-    /// The most names stored with their passwords during the process's lifetime; at the limit only known names may log in.
+    /// The most names stored with their passwords during the process's lifetime; at the limit only known names may log
+    /// in.
     var maximumAccounts = 4096
     /// The longest input line without its line end. A longer one is dropped entirely.
     var maximumLineBytes = 1024
-    /// The most lines taken from one call of `received`. The rest of the call is dropped, so that a small flood of input can't
-    /// become a large flood of output.
+    /// The most lines taken from one call of `received`. The rest of the call is dropped, so that a small flood of
+    /// input can't become a large flood of output.
     var maximumLinesPerRead = 64
     /// The most letters in a name; the least is 2.
     var maximumNameLength = 16

@@ -7,8 +7,9 @@ enum MudAction: Hashable, Sendable {
 
 /// A small telnet MUD for trying out the gateway: bytes in, actions out, no I/O, no clock.
 ///
-/// The owner identifies each connection by a number of its choice, which it may reuse after `close` or ``disconnected(_:)``. The
-/// owner must limit idle connections and unread output; all other limits are in ``MudLimits``.
+/// The owner identifies each connection by a number of its choice, which it may reuse after `close` or
+/// ``disconnected(_:)``. The owner must limit idle connections and unread output; all other limits are in
+/// ``MudLimits``.
 struct DemoMud: Sendable {
     private let limits: MudLimits
     private var sessions: [Int: MudSession] = [:]

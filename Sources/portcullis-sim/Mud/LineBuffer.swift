@@ -1,7 +1,7 @@
 /// Assembles input lines from the received pieces.
 ///
-/// A line ends with LF, CR LF, CR NUL or CR alone. Backspace and DEL delete a character, because a client may send single keys
-/// while the MUD echoes. At most ``maximumBytes`` are kept; a longer line is dropped up to its end.
+/// A line ends with LF, CR LF, CR NUL or CR alone. Backspace and DEL delete a character, because a client may send
+/// single keys while the MUD echoes. At most ``maximumBytes`` are kept; a longer line is dropped up to its end.
 struct LineBuffer: Sendable {
     enum Line: Hashable, Sendable {
         case complete(String)

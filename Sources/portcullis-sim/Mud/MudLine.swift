@@ -28,8 +28,8 @@ extension MudLine.Style {
 }
 
 extension String {
-    /// The text without characters that could move a cursor, reverse a line or be invisible. Players' text is shown to other
-    /// players.
+    /// The text without characters that could move a cursor, reverse a line or be invisible. Players' text is shown to
+    /// other players.
     var withoutControls: String {
         String(String.UnicodeScalarView(unicodeScalars.filter(\.isHarmless)))
     }

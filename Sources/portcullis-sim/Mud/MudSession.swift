@@ -2,8 +2,8 @@ import FoundationEssentials
 
 /// One connection from login to logout: its terminal and the state of its login.
 ///
-/// The session decides nothing that depends on other players. It passes requests to ``DemoMud``, which answers through ``enter()``
-/// or ``refuse(_:)``.
+/// The session decides nothing that depends on other players. It passes requests to ``DemoMud``, which answers through
+/// ``enter()`` or ``refuse(_:)``.
 struct MudSession: Sendable {
     enum Request: Hashable, Sendable {
         case logIn(name: String, password: String)

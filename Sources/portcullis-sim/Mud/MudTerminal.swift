@@ -2,8 +2,8 @@ import Telnet
 
 /// The telnet end of one connection: turns bytes into lines and client events, and lines into bytes.
 ///
-/// It offers END-OF-RECORD and GMCP, and requests the window size and the terminal type. A client that supports none of these gets
-/// plain text with colours, and each prompt ends with GA.
+/// It offers END-OF-RECORD and GMCP, and requests the window size and the terminal type. A client that supports none of
+/// these gets plain text with colours, and each prompt ends with GA.
 struct MudTerminal: Sendable {
     enum Input: Hashable, Sendable {
         case line(String)

@@ -112,8 +112,9 @@ struct ProcessSample: Hashable, Sendable {
 
 /// A straight line fitted to measurements by least squares, with the uncertainty of its slope.
 ///
-/// Neighbouring samples of a process are correlated, which would make every slope look more certain than it is. Therefore the line
-/// is fitted to the means of blocks: the standard error comes from the scatter of those means around it.
+/// Neighbouring samples of a process are correlated, which would make every slope look more certain than it is.
+/// Therefore the line is fitted to the means of blocks: the standard error comes from the scatter of those means around
+/// it.
 struct Trend: Hashable, Sendable, Codable {
     static let blocks = 12
 

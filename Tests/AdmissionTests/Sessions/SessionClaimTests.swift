@@ -154,8 +154,8 @@ struct SessionClaimTests {
         #expect(stage.claim(second, after: 40_000).claimed != nil)
     }
 
-    /// A delayed request arrives after a later one and takes the session from it. The client that was answered has the token issued in
-    /// between, and must get its session back.
+    /// A delayed request arrives after a later one and takes the session from it. The client that was answered has the
+    /// token issued in between, and must get its session back.
     @Test func `the token of a client overtaken by an old request ends thirty seconds after a confirmation`() throws {
         let stage = try Stage()
         let told = try #require(stage.claim(stage.token).claimed).token

@@ -2,7 +2,8 @@ import EdgeTestKit
 import Foundation
 import Testing
 
-/// Linux doesn't compile what is for Apple's systems alone. Here it is checked all the same: against stand-ins for Apple's modules.
+/// Linux doesn't compile what is for Apple's systems alone. Here it is checked all the same: against stand-ins for
+/// Apple's modules.
 @Suite("The code for Apple's systems")
 struct AppleCodeTests {
     private static let modules = ["Security", "CryptoKit", "DeviceCheck", "Network", "os"]

@@ -1,11 +1,11 @@
 import KeyStore
 import WireText
 
-/// An access token with a proof of possession (RFC 9449), from `POST /token`. Tokens of attested devices and of development tokens are
-/// identities of two methods, so that routes can tell them apart.
+/// An access token with a proof of possession (RFC 9449), from `POST /token`. Tokens of attested devices and of
+/// development tokens are identities of two methods, so that routes can tell them apart.
 ///
-/// A `DPoP` field, the scheme `DPoP`, or a bearer token that looks like one of ours selects this method; a bound token without a proof is
-/// refused and never read as another credential.
+/// A `DPoP` field, the scheme `DPoP`, or a bearer token that looks like one of ours selects this method; a bound token
+/// without a proof is refused and never read as another credential.
 package struct AccessTokenMethod: AdmissionMethod {
     package static let name = MethodName(label: "access_token", route: "token", holders: .one)
     package static let developmentName = MethodName(label: "development_token", route: "dev", holders: .one)
@@ -101,7 +101,8 @@ private struct AccessTokenSteps: DecisionSteps {
     }
 }
 
-/// A token that was verified earlier: its lifetime, then its subject. Its lifetime is judged again when the store has answered.
+/// A token that was verified earlier: its lifetime, then its subject. Its lifetime is judged again when the store has
+/// answered.
 private struct AccessTokenRecheck: DecisionSteps {
     let proof: AccessTokenProof
     let settings: TokenSettings
@@ -130,13 +131,15 @@ package struct AccessTokenCredential: Sendable {
     let authorization: String?
     let proofs: [String]
 
-    /// The values of several fields are joined with commas, which no proof contains. RFC 9449 section 4.3 (check 1) allows one field.
+    /// The values of several fields are joined with commas, which no proof contains. RFC 9449 section 4.3 (check 1)
+    /// allows one field.
     static func proofs(in field: String) -> [String] {
         field.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
             .map { String(decoding: $0.trimmed(where: ASCIIByte.isBlank), as: UTF8.self) }
     }
 
-    /// The scheme is `DPoP`, or it is `Bearer` with three parts between dots, of which the first is a JSON object. A shared secret isn't.
+    /// The scheme is `DPoP`, or it is `Bearer` with three parts between dots, of which the first is a JSON object. A
+    /// shared secret isn't.
     static func looksLikeToken(_ authorization: String) -> Bool {
         let words = authorization.splitAtBytes(maxSplits: 1) { $0 == 0x20 }
         guard words.count == 2, ASCIIByte.isSame(words[0], "bearer") else {

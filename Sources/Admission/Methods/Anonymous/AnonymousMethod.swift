@@ -1,5 +1,5 @@
-/// With `REQUIRE_APP_AUTH=false`, admits a client without credentials. It is the last method: wrong credentials select another method,
-/// which refuses them.
+/// With `REQUIRE_APP_AUTH=false`, admits a client without credentials. It is the last method: wrong credentials select
+/// another method, which refuses them.
 ///
 /// With `report` no request selects it. It then admits clients that were refused for their app authentication.
 package struct AnonymousMethod: AdmissionMethod {

@@ -4,8 +4,8 @@ package enum AppAuthDemand: Sendable, Equatable {
     case required
     /// `false`: those without credentials are anonymous, and wrong credentials are refused.
     case notRequired
-    /// `report`: they are anonymous and recorded as what they would have been refused for, before the given time (`REPORT_UNTIL`, Unix
-    /// milliseconds). From then on they are refused.
+    /// `report`: they are anonymous and recorded as what they would have been refused for, before the given time
+    /// (`REPORT_UNTIL`, Unix milliseconds). From then on they are refused.
     case reported(until: Int64)
 
     /// Whether clients are admitted that `required` would refuse.
@@ -18,7 +18,8 @@ package enum AppAuthDemand: Sendable, Equatable {
     }
 }
 
-/// What is kept of a client that was admitted only because of `REQUIRE_APP_AUTH=report`: the sessions of such clients end with the mode.
+/// What is kept of a client that was admitted only because of `REQUIRE_APP_AUTH=report`: the sessions of such clients
+/// end with the mode.
 package struct ReportedAdmission: AdmissionProof {
     /// What the client would have been told.
     package let refusal: Refusal
@@ -50,10 +51,12 @@ extension Principal {
 }
 
 extension Refusal {
-    /// Whether it is for lack of app authentication, or for a fault in it, which `REQUIRE_APP_AUTH=report` only records.
+    /// Whether it is for lack of app authentication, or for a fault in it, which `REQUIRE_APP_AUTH=report` only
+    /// records.
     ///
-    /// Not among them are the operator's decisions about this client (revocations, the block list, routes), other credentials (tickets,
-    /// client certificates, shared secrets), limits, what a client is asked to repeat (a nonce of the server), and failures of the gateway.
+    /// Not among them are the operator's decisions about this client (revocations, the block list, routes), other
+    /// credentials (tickets, client certificates, shared secrets), limits, what a client is asked to repeat (a nonce of
+    /// the server), and failures of the gateway.
     var isOfAppAuthentication: Bool {
         switch failed.check {
         case .keyRevoked, .blockList, .identityBlocked, .developmentToken, .route, .holder, .keyStore: return false

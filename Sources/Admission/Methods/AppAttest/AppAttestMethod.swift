@@ -1,10 +1,11 @@
 package import AppAttest
 package import KeyStore
 
-/// App Attest: a registered device signs a fresh challenge of the gateway. Checked in the order challenge, key, signature, counter.
+/// App Attest: a registered device signs a fresh challenge of the gateway. Checked in the order challenge, key,
+/// signature, counter.
 ///
-/// One `X-App-Assert-*` header, even an empty one, chooses this method. The challenge is spent at its first use, whatever the result, so a
-/// client can't try several assertions with one challenge.
+/// One `X-App-Assert-*` header, even an empty one, chooses this method. The challenge is spent at its first use,
+/// whatever the result, so a client can't try several assertions with one challenge.
 package struct AppAttestMethod: AdmissionMethod {
     package static let name = MethodName(label: "app_attest", route: "app", holders: .one)
 

@@ -2,7 +2,8 @@ package import AppAttest
 package import KeyStore
 import WireText
 
-/// The settings of App Attest for the gate and registrations. A process has one instance, because both use the same challenges.
+/// The settings of App Attest for the gate and registrations. A process has one instance, because both use the same
+/// challenges.
 package struct AppAttestSettings: Sendable {
     package var challenges: Challenges
     package var registry: DeviceRegistry

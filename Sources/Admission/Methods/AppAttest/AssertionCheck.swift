@@ -1,8 +1,8 @@
 import AppAttest
 import KeyStore
 
-/// Decides on one assertion, whichever dialect it came in: its key, then the signature, then the counter. Who uses it has the challenge, and
-/// the order in which that is spent.
+/// Decides on one assertion, whichever dialect it came in: its key, then the signature, then the counter. Who uses it
+/// has the challenge, and the order in which that is spent.
 struct AssertionCheck: Sendable {
     let settings: AppAttestSettings
     let id: KeyID

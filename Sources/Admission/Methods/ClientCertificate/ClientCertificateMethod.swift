@@ -2,8 +2,8 @@ import WireText
 
 /// For debug clients: a certificate that was verified against the configured client CA on this connection.
 ///
-/// TLS also accepts connections with a certificate that failed verification, and a resumed TLS session repeats an old result. Both are
-/// refused here.
+/// TLS also accepts connections with a certificate that failed verification, and a resumed TLS session repeats an old
+/// result. Both are refused here.
 package struct ClientCertificateMethod: AdmissionMethod {
     /// All machines of a team may have the same certificate.
     package static let name = MethodName(

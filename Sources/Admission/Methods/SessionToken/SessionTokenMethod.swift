@@ -1,8 +1,8 @@
-/// For clients that can't send headers and resume a session that they began with a ticket. Tickets expire before sessions do, so the
-/// session's token is enough for an upgrade that resumes the session.
+/// For clients that can't send headers and resume a session that they began with a ticket. Tickets expire before
+/// sessions do, so the session's token is enough for an upgrade that resumes the session.
 ///
-/// The client of a session that began with another credential can present that credential again. For such a session the token alone is no
-/// credential, and the methods after this one decide.
+/// The client of a session that began with another credential can present that credential again. For such a session the
+/// token alone is no credential, and the methods after this one decide.
 package struct SessionTokenMethod: AdmissionMethod {
     package typealias Bearer = @Sendable (SessionCredential, MonotonicTime) -> Principal?
 

@@ -1,7 +1,7 @@
 /// For clients that can't send headers: a ticket in the URL. Its presence, even if empty, selects this method.
 ///
-/// A client that obtained its ticket with another credential keeps that identity. A ticket issued by the operator is an identity of its
-/// own.
+/// A client that obtained its ticket with another credential keeps that identity. A ticket issued by the operator is an
+/// identity of its own.
 package struct TicketMethod: AdmissionMethod {
     package static let name = MethodName(
         label: "ticket", route: "ticket", proxy: "operator_ticket", proxyByTicket: "operator_ticket", holders: .visitors

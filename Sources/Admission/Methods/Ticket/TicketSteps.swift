@@ -9,8 +9,8 @@ extension Verification {
     }
 }
 
-/// Spends a ticket of a fleet: takes one use of it out of the store, so that the gateways together spend it as often as it was issued for. A
-/// use that the route refuses is put back before the answer.
+/// Spends a ticket of a fleet: takes one use of it out of the store, so that the gateways together spend it as often as
+/// it was issued for. A use that the route refuses is put back before the answer.
 struct FleetTicketSteps: DecisionSteps {
     private let hash: TicketHash
     private let request: AdmissionRequest
@@ -53,7 +53,8 @@ struct FleetTicketSteps: DecisionSteps {
     }
 }
 
-/// Uses the next ticket of a session of this process or of one before. It is used when that is on the disk; one that the route refuses stays.
+/// Uses the next ticket of a session of this process or of one before. It is used when that is on the disk; one that
+/// the route refuses stays.
 struct KeptTicketSteps: DecisionSteps {
     private let hash: TicketHash
     private let request: AdmissionRequest

@@ -1,4 +1,5 @@
-/// How long to wait before the next attempt: twice as long each time, with jitter, and never shorter than the server wishes.
+/// How long to wait before the next attempt: twice as long each time, with jitter, and never shorter than the server
+/// wishes.
 struct Backoff: Sendable {
     /// `Retry-After` beyond this isn't believed.
     static let longestRetryAfter = 3_600.0
@@ -19,7 +20,8 @@ struct Backoff: Sendable {
     }
 }
 
-/// Permits bursts, and a steady rate after them: so that a server that ends each connection at once can't make a client busy.
+/// Permits bursts, and a steady rate after them: so that a server that ends each connection at once can't make a client
+/// busy.
 struct RateBucket: Sendable {
     let capacity: Double
     /// Permits that come back in a second.

@@ -1,5 +1,5 @@
-/// Stops an operation that goes on failing: after three failures within five minutes it isn't tried until five minutes have passed since the
-/// first of them, or until somebody says so.
+/// Stops an operation that goes on failing: after three failures within five minutes it isn't tried until five minutes
+/// have passed since the first of them, or until somebody says so.
 struct CircuitBreaker: Sendable {
     static let maximumFailures = 3
     static let window = 300.0

@@ -1,7 +1,7 @@
 /// A challenge, and until when it may be used.
 ///
-/// Its end is a time of the server's clock, and the device's clock may be years away from that. So only the difference to the server's own
-/// `Date` counts, and from then on the client's clock, which the user can't set.
+/// Its end is a time of the server's clock, and the device's clock may be years away from that. So only the difference
+/// to the server's own `Date` counts, and from then on the client's clock, which the user can't set.
 struct HeldChallenge: Sendable {
     /// A challenge isn't used in its last seconds: it has to arrive in time.
     static let margin = 30.0

@@ -1,5 +1,5 @@
-/// What a client does about each refusal of docs/PROTOCOL.md. The article “Errors” has the same table, and a test compares both with the
-/// gateway's list.
+/// What a client does about each refusal of docs/PROTOCOL.md. The article “Errors” has the same table, and a test
+/// compares both with the gateway's list.
 public enum RecoveryTable {
     /// The codes, each with its reaction.
     public static let reactions: [(code: String, reaction: Reaction)] = [

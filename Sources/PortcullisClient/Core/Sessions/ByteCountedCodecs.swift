@@ -26,7 +26,8 @@ struct GMCPCodec: SessionCodec {
     func farewell() -> WebSocketMessage? { nil }
 }
 
-/// The dialect json: text in binary messages, and `{"proto","id","data"}` in text messages, where `data` is text that may be JSON.
+/// The dialect json: text in binary messages, and `{"proto","id","data"}` in text messages, where `data` is text that
+/// may be JSON.
 struct JSONCodec: SessionCodec {
     var countsBytes: Bool { true }
     var numbersInputs: Bool { false }

@@ -1,7 +1,9 @@
-/// The inputs of a session that nothing has confirmed yet. It is what makes sure that no input is sent twice, and that none is lost in silence.
+/// The inputs of a session that nothing has confirmed yet. It is what makes sure that no input is sent twice, and that
+/// none is lost in silence.
 ///
-/// In typed the gateway confirms each by its number, and applies it once however often it comes: so it is sent again after a resume. Elsewhere
-/// the pong of a ping behind it confirms that the gateway has read it; without that nobody knows, and it isn't sent again.
+/// In typed the gateway confirms each by its number, and applies it once however often it comes: so it is sent again
+/// after a resume. Elsewhere the pong of a ping behind it confirms that the gateway has read it; without that nobody
+/// knows, and it isn't sent again.
 struct InputLedger: Sendable {
     private struct Entry {
         let number: InputNumber

@@ -1,5 +1,5 @@
-/// A session as its client sees it: it outlives the connections that carry it. Bytes and events in, orders out; it does no I/O and reads no
-/// clock.
+/// A session as its client sees it: it outlives the connections that carry it. Bytes and events in, orders out; it does
+/// no I/O and reads no clock.
 struct SessionCore: Sendable {
     enum Order: Sendable {
         case send(WebSocketMessage)
@@ -179,7 +179,8 @@ struct SessionCore: Sendable {
         }
     }
 
-    /// A message that can't be read. It counts all the same, so that a resume doesn't bring it again; what it held is a gap.
+    /// A message that can't be read. It counts all the same, so that a resume doesn't bring it again; what it held is a
+    /// gap.
     private mutating func take(_ fault: MessageFault, count: Int) -> [Order] {
         faults += 1
         guard faults <= Self.maximumFaults else {

@@ -1,4 +1,5 @@
-/// Texts of the server are compared as bytes: `String` would normalise them first, in time that grows with their square.
+/// Texts of the server are compared as bytes: `String` would normalise them first, in time that grows with their
+/// square.
 extension StringProtocol {
     func isSame(as other: some StringProtocol) -> Bool { utf8.elementsEqual(other.utf8) }
 

@@ -1,4 +1,5 @@
-/// Finds the public key in a certificate (RFC 5280 section 4.1). The certificate was verified before by the system or by BoringSSL.
+/// Finds the public key in a certificate (RFC 5280 section 4.1). The certificate was verified before by the system or
+/// by BoringSSL.
 enum CertificateKey {
     /// - Returns: SubjectPublicKeyInfo in DER, its tag included; nil for what isn't a certificate.
     static func info(in certificate: [UInt8]) -> ArraySlice<UInt8>? {

@@ -1,4 +1,5 @@
-/// The base URL of a gate, checked once. Every URL that the library asks for begins with it, so that credentials go nowhere else.
+/// The base URL of a gate, checked once. Every URL that the library asks for begins with it, so that credentials go
+/// nowhere else.
 struct GateAddress: Sendable {
     static let maximumBytes = 2_048
 

@@ -1,7 +1,7 @@
 /// The members of one JSON object (RFC 8259), read from a peer's bytes within bounds.
 ///
-/// Only the outermost members become values. What is nested in them is checked and kept as a range of the bytes, so that neither memory nor
-/// the stack grows with a peer's structure.
+/// Only the outermost members become values. What is nested in them is checked and kept as a range of the bytes, so
+/// that neither memory nor the stack grows with a peer's structure.
 struct JSONMembers {
     enum Fault: Error, Sendable {
         case malformed

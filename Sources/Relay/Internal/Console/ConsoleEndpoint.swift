@@ -4,7 +4,8 @@ import KeyStore
 import Reactors
 import WireText
 
-/// `/console` and what its page asks for, below `/console/api/`. Reactor thread; answers are made on a thread of their own.
+/// `/console` and what its page asks for, below `/console/api/`. Reactor thread; answers are made on a thread of their
+/// own.
 ///
 /// Requests have no body: an action is a POST with its object in the query.
 struct ConsoleEndpoint: InternalEndpoint, Sendable {

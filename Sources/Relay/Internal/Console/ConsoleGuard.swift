@@ -5,10 +5,10 @@ import WireText
 
 /// Whether a request for the console comes from the console's own page, in a browser that was pointed at this gateway.
 ///
-/// A page of a stranger in the operator's browser can send requests to the internal listener, and can give its own name the listener's
-/// address (DNS rebinding). So the host must be a name or an address that no stranger's name can be, the request must not say that it comes
-/// from elsewhere, and an action must show the token in the page. Over TLS any host is good: the browser has compared it with the listener's
-/// certificate.
+/// A page of a stranger in the operator's browser can send requests to the internal listener, and can give its own name
+/// the listener's address (DNS rebinding). So the host must be a name or an address that no stranger's name can be, the
+/// request must not say that it comes from elsewhere, and an action must show the token in the page. Over TLS any host
+/// is good: the browser has compared it with the listener's certificate.
 struct ConsoleGuard: Sendable {
     /// The header field with the page's token.
     static let tokenField = "x-portcullis-console"

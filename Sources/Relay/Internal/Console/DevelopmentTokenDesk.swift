@@ -1,4 +1,5 @@
-/// Looks after development tokens for the console, as a `DeviceDesk` looks after devices, and under the same conditions.
+/// Looks after development tokens for the console, as a `DeviceDesk` looks after devices, and under the same
+/// conditions.
 package protocol DevelopmentTokenDesk: Sendable {
     /// In the order in which they were issued.
     ///

@@ -1,5 +1,5 @@
-/// Looks after devices for the console. The composition root has one, because stores are its business. Safe from any thread, and never on a
-/// reactor: it waits for a disk.
+/// Looks after devices for the console. The composition root has one, because stores are its business. Safe from any
+/// thread, and never on a reactor: it waits for a disk.
 package protocol DeviceDesk: Sendable {
     /// - Parameters:
     ///   - after: `next` of the page before.

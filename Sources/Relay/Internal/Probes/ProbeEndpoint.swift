@@ -1,9 +1,11 @@
 import Reactors
 import WireText
 
-/// `/livez` and `/readyz`: 200 if all checks are passed, otherwise 503 with the reasons. `?verbose` lists all checks as text.
+/// `/livez` and `/readyz`: 200 if all checks are passed, otherwise 503 with the reasons. `?verbose` lists all checks as
+/// text.
 ///
-/// A supervisor may restart a gateway that isn't live. One that isn't ready should get no new clients, and keeps those that it has.
+/// A supervisor may restart a gateway that isn't live. One that isn't ready should get no new clients, and keeps those
+/// that it has.
 struct ProbeEndpoint: InternalEndpoint {
     let inspection: GatewayInspection
 

@@ -77,8 +77,8 @@ struct ClientHello: Hashable, Sendable {
         return groups
     }
 
-    /// A copy without key shares: the server must request one with a HelloRetryRequest (RFC 8446 §4.1.4), and the original is the
-    /// answer.
+    /// A copy without key shares: the server must request one with a HelloRetryRequest (RFC 8446 §4.1.4), and the
+    /// original is the answer.
     var withoutKeyShares: ClientHello {
         var other = self
         for index in other.extensions.indices where other.extensions[index].type == Self.keyShare {

@@ -81,7 +81,8 @@ extension AttackTrial {
         return process.cpuSeconds / echo.seconds
     }
 
-    /// - Parameter countingConnects: whether refusals of new clients count. Losses of established sessions always count.
+    /// - Parameter countingConnects: whether refusals of new clients count. Losses of established sessions always
+    ///   count.
     fileprivate func complaints(countingConnects: Bool) -> [String] {
         var complaints = facts.isGatewayAlive ? [] : ["the gateway has died"]
         let reports = [("echo", echo, true), ("flap", flap, hasFlapping), ("connect", connect, countingConnects)]
@@ -136,7 +137,8 @@ enum AttackGoal: String, CaseIterable, Codable, Sendable {
     /// The goals don't cover attacks that send more, or from more addresses.
     static let maximumBytesPerSecond = 1e6
     static let maximumAddresses = 256
-    /// As a share of a core. An attack that causes less work than this doesn't harm the gateway, however cheap the attack is.
+    /// As a share of a core. An attack that causes less work than this doesn't harm the gateway, however cheap the
+    /// attack is.
     static let minimumCores = 0.02
 
     enum Verdict: Hashable, Codable, Sendable {

@@ -11,7 +11,8 @@ struct AttackTrial: Sendable {
         let addresses: Int
         /// Whether the echo of established sessions is judged whatever the attack's size.
         let isEchoAlwaysJudged: Bool
-        /// Whether honest clients must not notice the attack at all: echo, its median and connects are judged whatever its size.
+        /// Whether honest clients must not notice the attack at all: echo, its median and connects are judged whatever
+        /// its size.
         let isUnnoticed: Bool
         /// The growth of the files.
         let logBytes, auditBytes: UInt64
@@ -19,15 +20,15 @@ struct AttackTrial: Sendable {
     }
 
     let facts: Facts
-    /// Reports of honest clients: sessions that echo, new connects, and sessions that are dropped and resumed; nil if there is no
-    /// report.
+    /// Reports of honest clients: sessions that echo, new connects, and sessions that are dropped and resumed; nil if
+    /// there is no report.
     var echo, connect, flap: LoadReport?
     /// Whether there were clients that drop and resume sessions.
     var hasFlapping = false
     var attackers: [AttackerReport] = []
 
-    /// - Parameter folder: contains `trial.json`, `echo.json`, `connect.json`, optionally `flap.progress` and `flap.json`, and
-    ///   `attacker-….json`.
+    /// - Parameter folder: contains `trial.json`, `echo.json`, `connect.json`, optionally `flap.progress` and
+    ///   `flap.json`, and `attacker-….json`.
     init(readingFrom folder: String) throws {
         func read<Value: Decodable>(_ type: Value.Type, _ name: String) throws -> Value {
             try JSONDecoder().decode(type, from: Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)")))
@@ -50,7 +51,8 @@ struct AttackTrial: Sendable {
     }
 }
 
-/// An attacker's actions and usage: written by `portcullis-sim attack --save` and by the attackers in C (`Tests/Attackers`).
+/// An attacker's actions and usage: written by `portcullis-sim attack --save` and by the attackers in C
+/// (`Tests/Attackers`).
 struct AttackerReport: Hashable, Codable, Sendable {
     /// From its first connection to its end.
     let seconds: Double

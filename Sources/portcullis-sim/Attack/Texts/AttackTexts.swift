@@ -1,8 +1,8 @@
 import DeviceSimulation
 import Foundation
 
-/// Requests and messages with the text that takes longest to normalise (Unicode Standard Annex 15), in every place where a peer's text comes
-/// in: code that compares, hashes or splits it as `String` takes seconds for 64 KB.
+/// Requests and messages with the text that takes longest to normalise (Unicode Standard Annex 15), in every place
+/// where a peer's text comes in: code that compares, hashes or splits it as `String` takes seconds for 64 KB.
 enum AttackTexts: String, CaseIterable, Sendable {
     /// 64 KB in members and values of JSON.
     case bodies
@@ -11,7 +11,8 @@ enum AttackTexts: String, CaseIterable, Sendable {
     /// 64 KB in a message of an admitted client.
     case messages
 
-    /// Equal runs of marks in descending combining classes: sorting them by insertion moves each past all marks of the runs before.
+    /// Equal runs of marks in descending combining classes: sorting them by insertion moves each past all marks of the
+    /// runs before.
     static func marks(_ bytes: Int) -> String {
         let marks = "\u{345}\u{360}\u{35C}\u{315}\u{300}\u{316}\u{31B}\u{321}\u{334}".unicodeScalars
         return marks.map { String(repeating: String($0), count: bytes / (2 * marks.count)) }.joined()

@@ -1,8 +1,10 @@
 import Reactors
 
-/// One connection that sends hostile texts, and its successor when it has ended. Reactor thread only; it lives as long as the process.
+/// One connection that sends hostile texts, and its successor when it has ended. Reactor thread only; it lives as long
+/// as the process.
 ///
-/// It sends one packet at a time, at its share of the attack's rate: the goals are about the cost of a byte, not about floods.
+/// It sends one packet at a time, at its share of the attack's rate: the goals are about the cost of a byte, not about
+/// floods.
 final class TextAttacker: TCPHandler, TimerTarget {
     struct Settings: Sendable {
         var edge: EdgeClientSettings

@@ -1,6 +1,7 @@
 import Foundation
 
-/// A whole benchmark: the scenarios one after another, each with its own servers. Synchronous, because nothing else runs meanwhile.
+/// A whole benchmark: the scenarios one after another, each with its own servers. Synchronous, because nothing else
+/// runs meanwhile.
 final class BenchRun {
     /// The parts that `--only` names.
     enum Part: String, CaseIterable, Sendable {

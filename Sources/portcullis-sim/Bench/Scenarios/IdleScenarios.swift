@@ -16,7 +16,8 @@ extension BenchRun {
         for (clients, rounds) in [(100, 3 * plan.rounds), (1, plan.rounds)] {
             for round in 0..<rounds {
                 let job = job(.flood, clients: clients)
-                // Idle sessions still cost CPU time for pings, so their processes are stopped while the other server is measured.
+                // Idle sessions still cost CPU time for pings, so their processes are stopped while the other server is
+                // measured.
                 let others = [crowded.process] + idle.map(\.process)
                 others.forEach { $0.signal(SIGSTOP) }
                 let without = try load(job, on: .portcullis, alone, room)

@@ -5,7 +5,8 @@ import Reactors
 /// A client of the token dialect: gets access tokens and sends requests with them, as an app does.
 ///
 /// It keeps the token in memory and requests the next one a minute before its end, once for all waiting requests. Every
-/// request has its own proof. It keeps the newest nonce of each server, and sends a request again once if the server demands another.
+/// request has its own proof. It keeps the newest nonce of each server, and sends a request again once if the server
+/// demands another.
 actor TokenClient {
     typealias Headers = [(name: String, value: String)]
 

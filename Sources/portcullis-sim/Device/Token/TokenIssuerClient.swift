@@ -2,8 +2,8 @@ import DeviceSimulation
 import Foundation
 import Reactors
 
-/// The part of an app that gets access tokens: challenge, registration if needed, and `POST /token`. It also signs proofs, because it
-/// has the device's keys.
+/// The part of an app that gets access tokens: challenge, registration if needed, and `POST /token`. It also signs
+/// proofs, because it has the device's keys.
 actor TokenIssuerClient {
     /// How the device proves itself.
     enum Evidence: Sendable {

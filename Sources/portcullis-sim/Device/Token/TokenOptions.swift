@@ -25,7 +25,8 @@ struct TokenOptions: ParsableArguments {
         }
     }
 
-    /// - Parameter path: the device's file. A new device is saved there, because a development token may be bound to its key.
+    /// - Parameter path: the device's file. A new device is saved there, because a development token may be bound to
+    ///   its key.
     func client(
         device path: String, _ gateway: DeviceCommand.GatewayOptions, on reactor: Reactor
     ) throws -> TokenClient {

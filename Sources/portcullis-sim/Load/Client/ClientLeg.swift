@@ -12,7 +12,8 @@ protocol ClientTransport: AnyObject {
 
 extension ClientWebSocket: ClientTransport {}
 
-/// One of a client's successive connections. Reactor thread only. It reports all events to its client until the client abandons it.
+/// One of a client's successive connections. Reactor thread only. It reports all events to its client until the client
+/// abandons it.
 final class ClientLeg: ClientWebSocketHandler {
     weak var client: LoadClient?
     /// Receives the end of a connection whose client has moved its session to another one.
@@ -54,8 +55,8 @@ final class ClientLeg: ClientWebSocketHandler {
     }
 }
 
-/// Connections whose clients have moved to other connections while these were open: the gateway must close them with 1008. Reactor
-/// thread only.
+/// Connections whose clients have moved to other connections while these were open: the gateway must close them with
+/// 1008. Reactor thread only.
 final class ReplacedLegs {
     static let code: UInt16 = 1008
     /// A connection that hasn't been closed by then is an error; younger ones may still be pending when the run ends.

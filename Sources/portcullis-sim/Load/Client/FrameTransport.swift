@@ -2,8 +2,8 @@ import Crypto
 import Foundation
 import Reactors
 
-/// The tool's own WebSocket over a TLS or TCP connection, without libwebsockets: all messages of a turn are sent in one piece, and
-/// a message costs the tool little. Reactor thread only; its connection holds it as its handler.
+/// The tool's own WebSocket over a TLS or TCP connection, without libwebsockets: all messages of a turn are sent in one
+/// piece, and a message costs the tool little. Reactor thread only; its connection holds it as its handler.
 final class FrameTransport: TCPHandler, ClientTransport {
     private static let maximumHeadBytes = 16_384
 

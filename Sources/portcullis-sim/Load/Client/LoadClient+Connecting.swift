@@ -87,8 +87,8 @@ extension LoadClient {
         reschedule()
     }
 
-    /// One in four resuming clients disconnects again at once: before its `resume` was sent, before the answer arrived, or during
-    /// the replay. It doesn't do so twice in a row, because the token's validity is limited.
+    /// One in four resuming clients disconnects again at once: before its `resume` was sent, before the answer arrived,
+    /// or during the replay. It doesn't do so twice in a row, because the token's validity is limited.
     private func noteResume() {
         let now = worker.reactor.now
         if tokenEndsAt == nil {
@@ -149,7 +149,8 @@ extension LoadClient {
         }
     }
 
-    /// A `resume` on an abandoned connection can arrive after the following one: the abandoned connection then gets the session.
+    /// A `resume` on an abandoned connection can arrive after the following one: the abandoned connection then gets the
+    /// session.
     private func isOvertaken(_ leg: ClientLeg) -> Bool {
         guard let overtakingEndsAt, worker.reactor.now < overtakingEndsAt else { return false }
         return leg.ending == .closed(code: ReplacedLegs.code)
@@ -160,8 +161,8 @@ extension LoadClient {
         goAway(meanSeconds: 1)
     }
 
-    /// Like a phone that loses its network: the gateway learns of it by a reset, by a regular close, not at all, or only when the
-    /// same client appears a second time.
+    /// Like a phone that loses its network: the gateway learns of it by a reset, by a regular close, not at all, or
+    /// only when the same client appears a second time.
     func vanish() {
         vanishAt = nil
         guard let leg, let transport = leg.transport else { return }
@@ -242,7 +243,8 @@ extension LoadClient {
         readingChangesAt = nil
         setReading(paused: false)
         if stage == .away {
-            // A typed session must be resumed, to verify that nothing of it is lost; other clients have no reason to come back.
+            // A typed session must be resumed, to verify that nothing of it is lost; other clients have no reason to
+            // come back.
             if typed == nil { stage = .stopped }
             returnAt = worker.reactor.now
         }

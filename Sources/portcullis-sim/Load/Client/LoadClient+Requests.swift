@@ -4,7 +4,8 @@ import Reactors
 // MARK: The scenarios without WebSockets: `challenge`, `token` and `proof`
 
 extension LoadClient {
-    /// The client doesn't connect itself: it sends requests over its worker's connections, each one after the last answer.
+    /// The client doesn't connect itself: it sends requests over its worker's connections, each one after the last
+    /// answer.
     func becomeAsker() {
         stage = .open
         connectEnded()

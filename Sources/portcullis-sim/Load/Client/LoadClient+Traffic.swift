@@ -103,7 +103,8 @@ extension LoadClient {
         }
     }
 
-    /// A returning client may have to send an input again. For other clients each acknowledgement would be an unnecessary message.
+    /// A returning client may have to send an input again. For other clients each acknowledgement would be an
+    /// unnecessary message.
     private var numbersInputs: Bool { typed != nil && settings.scenario == .flap }
 
     func sendText(_ message: [UInt8]) {

@@ -7,7 +7,8 @@ import Reactors
 ///    ▲            │ failed       │ ended    │ vanished or ended
 ///    └── away ◀───┴──────────────┴──────────┘
 /// ```
-/// `opening` is used only by the typed dialect: connected, but without a session yet. `stopped` is final and can follow any state.
+/// `opening` is used only by the typed dialect: connected, but without a session yet. `stopped` is final and can follow
+/// any state.
 final class LoadClient {
     enum Stage {
         case waiting

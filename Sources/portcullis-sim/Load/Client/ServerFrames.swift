@@ -1,5 +1,5 @@
-/// Parses a server's frames (RFC 6455 §5.2), however the bytes are split. A control frame's payload is held until it is complete;
-/// data payloads are never held.
+/// Parses a server's frames (RFC 6455 §5.2), however the bytes are split. A control frame's payload is held until it is
+/// complete; data payloads are never held.
 struct ServerFrames: Sendable {
     enum Event {
         /// Valid until the next byte is read. `isLast`: ends its message.
@@ -19,8 +19,8 @@ struct ServerFrames: Sendable {
     private var isControl: Bool { opcode >= 8 }
     private var isFinal: Bool { head[0] & 0x80 != 0 }
 
-    /// - Returns: false for anything that a server may not send: masked frames or reserved bits, an unknown opcode, a long control
-    ///   frame.
+    /// - Returns: false for anything that a server may not send: masked frames or reserved bits, an unknown opcode, a
+    ///   long control frame.
     mutating func receive(_ bytes: UnsafeRawBufferPointer, _ body: (Event) -> Void) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -1,7 +1,7 @@
 import Reactors
 
-/// A client's stream without WebSocket, over TLS or TCP: for peers of the gateway that relay a plain stream. Reactor thread only;
-/// its connection holds it as its handler.
+/// A client's stream without WebSocket, over TLS or TCP: for peers of the gateway that relay a plain stream. Reactor
+/// thread only; its connection holds it as its handler.
 final class StreamTransport: TCPHandler, ClientTransport {
     private let leg: ClientLeg
     private var connection: TargetConnection?

@@ -2,7 +2,8 @@ import DeviceSimulation
 import Foundation
 import Reactors
 
-/// Challenges, registrations, tokens and authorization requests over a few keep-alive connections, like apps' HTTP stacks. Reactor thread only.
+/// Challenges, registrations, tokens and authorization requests over a few keep-alive connections, like apps' HTTP
+/// stacks. Reactor thread only.
 ///
 /// Each connection has its own source address, because the gateway counts requests by address.
 final class GatewayRequests {

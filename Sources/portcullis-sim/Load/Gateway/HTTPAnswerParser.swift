@@ -1,5 +1,5 @@
-/// Parses the answers on an HTTP/1.1 keep-alive connection, one after another (RFC 9112). It supports only the answers that the
-/// gateway sends: with Content-Length, or without a body (204).
+/// Parses the answers on an HTTP/1.1 keep-alive connection, one after another (RFC 9112). It supports only the answers
+/// that the gateway sends: with Content-Length, or without a body (204).
 struct HTTPAnswerParser: Sendable {
     static let maximumBytes = 1 << 20
 

@@ -4,8 +4,8 @@ import Reactors
 
 /// The simulated devices of one reactor's clients: assertions or access tokens on demand. Reactor thread only.
 ///
-/// Counters must reach the gateway in order, so each device has only one upgrade by assertion under way; the next one waits for the answer.
-/// With access tokens all upgrades of a device share one token, and none waits.
+/// Counters must reach the gateway in order, so each device has only one upgrade by assertion under way; the next one
+/// waits for the answer. With access tokens all upgrades of a device share one token, and none waits.
 final class LoadDevices {
     typealias Headers = [(name: String, value: String)]
     typealias Done = (Result<Headers, ErrorKind>) -> Void

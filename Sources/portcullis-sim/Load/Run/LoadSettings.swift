@@ -99,7 +99,8 @@ struct LoadSettings: Sendable {
     }
 }
 
-/// Local addresses in 127.0.0.0/8, all of which belong to Linux's loopback device: for a gateway that counts by address.
+/// Local addresses in 127.0.0.0/8, all of which belong to Linux's loopback device: for a gateway that counts by
+/// address.
 struct SourceAddresses: Hashable, Sendable {
     /// 127.0.0.1 is left free for observers.
     static let maximumCount = 65_000

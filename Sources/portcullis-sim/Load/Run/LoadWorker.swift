@@ -1,7 +1,7 @@
 import Reactors
 
-/// One reactor with its share of the clients: schedules their connections and wake-ups, and holds their counts. Reactor thread
-/// only.
+/// One reactor with its share of the clients: schedules their connections and wake-ups, and holds their counts. Reactor
+/// thread only.
 ///
 /// It lives as long as the process, as its reactor does.
 final class LoadWorker {

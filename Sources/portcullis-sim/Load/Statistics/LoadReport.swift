@@ -6,7 +6,8 @@ struct LoadReport: Hashable, Sendable, Codable {
     struct Connects: Hashable, Sendable, Codable {
         /// Totals of the whole run.
         let opened, failed: UInt64
-        /// The rate while all clients connected for the first time or, in the scenario `connect`, during the measurement.
+        /// The rate while all clients connected for the first time or, in the scenario `connect`, during the
+        /// measurement.
         let perSecond: Double
         let seconds: Double
         /// From the intended start to the 101, including challenge, assertion, TCP and TLS.

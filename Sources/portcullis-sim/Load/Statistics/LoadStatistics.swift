@@ -30,11 +30,13 @@ struct LoadStatistics: Sendable {
     var overtaken: UInt64 = 0
     /// Resumes that the gateway postponed.
     var postponed: UInt64 = 0
-    /// Typed sessions that began; among these, the ones that replaced an ended session; and the bytes in flight at that time.
+    /// Typed sessions that began; among these, the ones that replaced an ended session; and the bytes in flight at that
+    /// time.
     var begun: UInt64 = 0
     var begunAnew: UInt64 = 0
     var abandonedBytes: UInt64 = 0
-    /// Sessions that were requested, and may have begun, by connections that ended before the answer: no client can resume these.
+    /// Sessions that were requested, and may have begun, by connections that ended before the answer: no client can
+    /// resume these.
     var unclaimed: UInt64 = 0
     /// Gaps announced by the gateway.
     var gaps: UInt64 = 0
@@ -89,8 +91,8 @@ struct LoadStatistics: Sendable {
 
 /// The start of the measurement of latencies.
 ///
-/// Everything whose intended start is in the measurement counts, however late it ends. Leaving out what ends after the measurement
-/// would drop the longest latencies.
+/// Everything whose intended start is in the measurement counts, however late it ends. Leaving out what ends after the
+/// measurement would drop the longest latencies.
 struct MeasurementStart: Sendable {
     private var start: UInt64?
 

@@ -15,11 +15,13 @@ struct ProcessUsage: Hashable, Sendable {
             pageBytes: UInt64(sysconf(Int32(_SC_PAGESIZE))), exactCPUSeconds: Self.exactCPUSeconds(of: pid))
     }
 
-    /// From the process's own clock, which counts nanoseconds: ticks are too coarse for a measurement of a second or two.
+    /// From the process's own clock, which counts nanoseconds: ticks are too coarse for a measurement of a second or
+    /// two.
     private static func exactCPUSeconds(of pid: Int32) -> Double? {
         var clock: clockid_t = 0
         guard clock_getcpuclockid(pid, &clock) == 0 else { return nil }
-        // The timespec is read by its layout, because the compiler assigns its members to different C modules in this file.
+        // The timespec is read by its layout, because the compiler assigns its members to different C modules in this
+        // file.
         return withUnsafeTemporaryAllocation(of: Int.self, capacity: 2) { words in
             let isRead = words.baseAddress!.withMemoryRebound(to: timespec.self, capacity: 1) {
                 clock_gettime(clock, $0) == 0
@@ -34,8 +36,8 @@ struct ProcessUsage: Hashable, Sendable {
         self.threads = threads
     }
 
-    /// - Parameter stat: of `/proc/<pid>/stat`. The second field is the program's name in parentheses, which may contain any
-    ///   character.
+    /// - Parameter stat: of `/proc/<pid>/stat`. The second field is the program's name in parentheses, which may
+    ///   contain any character.
     init?(stat: String, ticksPerSecond: Double, pageBytes: UInt64, exactCPUSeconds: Double? = nil) {
         guard let end = stat.lastIndex(of: ")") else { return nil }
         let fields = stat[stat.index(after: end)...].split(whereSeparator: \.isWhitespace)

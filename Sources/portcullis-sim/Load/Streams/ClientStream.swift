@@ -38,8 +38,8 @@ struct ClientStream: Sendable {
     }
 
     var inFlight: Int { onTheirWay.count }
-    /// The messages to send on a new connection, in order. They include one that was certainly applied: it must not be applied
-    /// again.
+    /// The messages to send on a new connection, in order. They include one that was certainly applied: it must not be
+    /// applied again.
     var toBeSentAgain: [Sent] { [lastAcknowledged].compactMap(\.self) + unacknowledged.elements }
     /// Bytes that haven't arrived yet.
     var outstandingBytes: UInt64 { answer == .numbered ? 0 : answerBytes - min(answerBytes, verifier.position) }

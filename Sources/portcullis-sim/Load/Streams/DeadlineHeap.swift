@@ -1,5 +1,5 @@
-/// Deadlines in a binary heap. An entry is never removed before its time; an element whose deadline has changed finds out when it
-/// is called.
+/// Deadlines in a binary heap. An entry is never removed before its time; an element whose deadline has changed finds
+/// out when it is called.
 struct DeadlineHeap<Element> {
     private var entries: [(time: UInt64, element: Element)] = []
 

@@ -1,5 +1,5 @@
-/// The content of a stream: each byte is a function of its position, so that a reader can predict the next byte and locate any
-/// piece.
+/// The content of a stream: each byte is a function of its position, so that a reader can predict the next byte and
+/// locate any piece.
 enum StreamPattern: Hashable, Sendable {
     /// All 256 byte values.
     case bytes(seed: UInt64)
@@ -90,7 +90,8 @@ extension StreamPattern {
         }
     }
 
-    /// The end of the line that contains the byte at `position`; for patterns other than ``typed(seed:)`` `position` itself.
+    /// The end of the line that contains the byte at `position`; for patterns other than ``typed(seed:)`` `position`
+    /// itself.
     func lineEnd(after position: UInt64) -> UInt64 {
         guard case .typed(let seed) = self else { return position }
         var cell = position / Self.cellBytes

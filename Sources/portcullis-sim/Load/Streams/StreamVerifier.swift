@@ -14,8 +14,8 @@ enum StreamFault: Hashable, Sendable {
 
 /// Compares received bytes with the pattern.
 ///
-/// At a mismatch it searches for the next `evidenceBytes` before and after the position. It can therefore tell missing bytes from
-/// repeated ones (a reordering is one followed by the other), and continues at the place found.
+/// At a mismatch it searches for the next `evidenceBytes` before and after the position. It can therefore tell missing
+/// bytes from repeated ones (a reordering is one followed by the other), and continues at the place found.
 struct StreamVerifier: Sendable {
     /// Long enough not to occur elsewhere by chance, even in text, which has six bits per byte.
     static let evidenceBytes = 24

@@ -1,5 +1,6 @@
-/// The times and sizes of a client's messages. The intended times are fixed before anything is known about the gateway's answers. A
-/// message sent later counts as late from its intended time, so that a slow gateway can't slow down its own measurement.
+/// The times and sizes of a client's messages. The intended times are fixed before anything is known about the
+/// gateway's answers. A message sent later counts as late from its intended time, so that a slow gateway can't slow
+/// down its own measurement.
 struct TrafficPlan: Sendable {
     enum Kind: Hashable, Sendable {
         /// The client doesn't send unprompted.

@@ -32,7 +32,8 @@ enum TypedRequest {
         message("syncAck", [("sessionId", .string(session.id)), ("lastSeq", .integer(lastSequence))])
     }
 
-    /// - Parameter number: among the session's inputs; the gateway applies each once, however often it is sent. nil: unnumbered.
+    /// - Parameter number: among the session's inputs; the gateway applies each once, however often it is sent. nil:
+    ///   unnumbered.
     static func input(_ text: [UInt8], number: UInt64?) -> [UInt8] {
         let cid = number.map { ("cid", JSONValue.integer(Int(clamping: $0))) }
         return message("input", [("text", .string(String(decoding: text, as: UTF8.self)))] + [cid].compactMap(\.self))

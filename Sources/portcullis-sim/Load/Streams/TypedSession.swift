@@ -186,8 +186,8 @@ struct ReplayCheck: Hashable, Sendable {
         isExact = isExact && bytes != nil
     }
 
-    /// The buffer holds no more than its size; and before a message was discarded, the buffer was full except for the room of the
-    /// last discarded message.
+    /// The buffer holds no more than its size; and before a message was discarded, the buffer was full except for the
+    /// room of the last discarded message.
     var fault: ErrorKind? {
         if bytes > bufferBytes || messages > mostMessages { return .bufferExceeded }
         guard let gapBytes, isExact, messages < mostMessages else { return nil }

@@ -2,7 +2,8 @@ import Reactors
 
 /// One connection of the target. Its TCP connection holds it as its handler. Reactor thread only.
 final class EchoConnection: TCPHandler, TimerTarget {
-    /// Above this the connection isn't read, so that a client that doesn't read gets no more echoes; reading resumes at half of it.
+    /// Above this the connection isn't read, so that a client that doesn't read gets no more echoes; reading resumes at
+    /// half of it.
     private static let maximumQueuedBytes = 262_144
 
     private let reactor: Reactor
