@@ -67,6 +67,12 @@ func tests(_ name: String, _ dependencies: Target.Dependency...) -> Target {
     .testTarget(name: name, dependencies: dependencies, swiftSettings: houseSettings)
 }
 
+/// A room is a folder of `Sources`, which has a folder for each of its targets.
+func room(_ name: String, _ targets: [Target]) -> [Target] {
+    for target in targets { target.path = "Sources/\(name)/\(target.name)" }
+    return targets
+}
+
 // MARK: The targets
 
 /// A module map each, and a shim header for declarations that the importer can't see.
@@ -258,7 +264,16 @@ let testTargets: [Target] = [
 ]
 
 let rooms: [[Target]] = [
-    systemLibraries, libraries, wire, network, store, gate, session, gateway, tools, testKits, testTargets,
+    room("Libraries", libraries),
+    room("Wire", wire),
+    room("Network", systemLibraries + network),
+    room("Gate", gate),
+    room("Store", store),
+    room("Session", session),
+    room("Gateway", gateway),
+    room("Tools", tools),
+    testKits,
+    testTargets,
 ]
 
 let package = Package(

@@ -9,8 +9,9 @@ struct LimitsTableTests {
     private let text: String
 
     private static let pages = [
-        "docs/LIMITS.md", "Sources/DPoP/DPoP.docc/DPoP.md", "Sources/Reactors/Reactors.docc/Limits.md",
-        "Sources/Relay/Relay.docc/Fleet.md", "Sources/WebAuthn/WebAuthn.docc/WebAuthn.md",
+        "docs/LIMITS.md", "Sources/Libraries/DPoP/DPoP.docc/DPoP.md",
+        "Sources/Network/Reactors/Reactors.docc/Limits.md",
+        "Sources/Session/Relay/Relay.docc/Fleet.md", "Sources/Libraries/WebAuthn/WebAuthn.docc/WebAuthn.md",
     ]
 
     init() throws {

@@ -3,8 +3,8 @@ import Foundation
 import Testing
 import WebAuthn
 
-// Sources/WebAuthn/WebAuthn.docc/WebAuthn.md contains this type unchanged; a test of the documentation compares the
-// two.
+// Sources/Libraries/WebAuthn/WebAuthn.docc/WebAuthn.md contains this type unchanged; a test of the documentation
+// compares the two.
 
 struct PasskeySignIn {
     let registrations: RegistrationVerifier

@@ -260,12 +260,12 @@ struct SessionClaimTests {
     }
 
     @Test func `tokens are compared in constant time only`() throws {
-        let source = try Repository.text("Sources/Admission/Sessions/SessionClaim.swift")
+        let source = try Repository.text("Sources/Gate/Admission/Sessions/SessionClaim.swift")
         #expect(source.contains("current.matches(digest)") && source.contains("previous.matches(digest)"))
         #expect(source.contains("meanwhile.matches(digest)"))
         #expect(source.contains(".mark).matches(owner.mark)"))
         #expect(!source.contains("digest ==") && !source.contains("== owner") && !source.contains("token =="))
-        let secrets = try Repository.text("Sources/Admission/Lists/SharedSecrets.swift")
+        let secrets = try Repository.text("Sources/Gate/Admission/Lists/SharedSecrets.swift")
         #expect(secrets.contains("hash.matches(digest)") && !secrets.contains("digest =="))
     }
 

@@ -42,7 +42,7 @@ struct AppleCodeTests {
         async throws
     {
         try await compileStubs()
-        let files = RepositoryText.swiftFiles(below: "Sources/PortcullisClient")
+        let files = RepositoryText.swiftFiles(below: "Sources/Libraries/PortcullisClient")
         let sources = files.map { RepositoryText.root.appendingPathComponent($0.path).path }
         for options in [["-DDEBUG"], []] {
             let output = try await check(sources, options)
@@ -56,13 +56,14 @@ struct AppleCodeTests {
     }
 
     @Test func `has less than 400 lines`() {
-        let files = RepositoryText.swiftFiles(below: "Sources/PortcullisClient/Apple")
+        let files = RepositoryText.swiftFiles(below: "Sources/Libraries/PortcullisClient/Apple")
         let lines = files.reduce(0) { $0 + $1.text.split(separator: "\n", omittingEmptySubsequences: false).count - 1 }
         #expect(files.count == 7 && lines < 400, "\(lines)")
     }
 
     @Test func `is all that asks for a system`() {
-        for file in RepositoryText.swiftFiles(below: "Sources/PortcullisClient") where !file.path.contains("/Apple/") {
+        for file in RepositoryText.swiftFiles(below: "Sources/Libraries/PortcullisClient")
+        where !file.path.contains("/Apple/") {
             for module in ["DeviceCheck", "Security", "Network", "os"] {
                 #expect(!file.text.contains("import \(module)\n"), "\(file.path)")
             }
