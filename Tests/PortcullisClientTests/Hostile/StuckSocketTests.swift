@@ -3,7 +3,7 @@ import Foundation
 import PortcullisClient
 import Testing
 
-@Suite("A gateway that sends and doesn't read", .timeLimit(.minutes(1)))
+@Suite("A gateway that sends and doesn't read", .timeLimit(.minutes(10)))
 struct StuckSocketTests {
     /// Has messages to read; whatever is written waits until the socket is read.
     private final class Socket: WebSocketChannel {

@@ -38,7 +38,7 @@ struct AppleCodeTests {
             ] + options + sources)
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is type-checked as part of the whole library, in debug and release`()
+    @Test(.timeLimit(.minutes(15))) func `is type-checked as part of the whole library, in debug and release`()
         async throws
     {
         try await compileStubs()

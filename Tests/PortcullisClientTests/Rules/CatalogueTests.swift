@@ -14,7 +14,7 @@ struct CatalogueTests {
         .deletingLastPathComponent()
         .appendingPathComponent("Modules").path
 
-    @Test(.timeLimit(.minutes(2))) func `builds without warnings`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `builds without warnings`() async throws {
         let folder = try TemporaryDirectory()
         let target = "\(try await ChildProcess.check("uname", ["-m"]).outputLines[0])-unknown-linux-gnu"
         try await ChildProcess.check(
