@@ -58,8 +58,7 @@ extension Session {
     /// The dialect is known: translates the data that both sides have sent meanwhile.
     func choose(_ kind: DialectKind) {
         guard case .choosing(var chooser) = dialect else { return }
-        let (message, held) = (chooser.takeHeldMessage(), chooser.takeHeldOutput())
-        pending.prepend(held)
+        let message = chooser.takeHeldMessage()
         if leg == nil, endOfTarget == nil { begin(kind) } else { become(kind) }
         if case .raw = dialect { deliverPendingRaw() }
         if case .translated(let translation) = dialect, !translation.value.awaitsConnect { meetTarget() }
@@ -136,11 +135,11 @@ extension Session {
         return (link?.queuedBytes ?? 0) + pending.count
     }
 
-    /// Uncounted output is waiting, so the target has to wait: the chooser has no room, or the target's bytes are still
-    /// compressed.
+    /// Uncounted output is waiting, so the target has to wait: it has said enough to a client whose dialect isn't known,
+    /// or its bytes are still compressed.
     var holdsMoreForClient: Bool {
         switch dialect {
-        case .choosing(let chooser): !chooser.canHold
+        case .choosing: pending.count >= DialectChooser.maximumHeldOutput
         case .raw: false
         case .translated(let translation): translation.value.holdsBytes
         }
@@ -160,14 +159,8 @@ extension Session {
 
     /// Takes what is pending, event by event, until the client's queue is full.
     func tellClient() {
-        guard !budget.isWaiting else { return }
-        switch dialect {
-        case .raw: break
-        case .choosing(var chooser):
-            pending.take(spare: &sessions.scratch.spare) { chooser.hold(&$0) }
-            dialect = .choosing(chooser)
-        case .translated: translatePending()
-        }
+        guard !budget.isWaiting, case .translated = dialect else { return }
+        translatePending()
     }
 
     /// As much as the budget of this turn allows; the rest waits for a later turn, after the other sessions.
