@@ -156,10 +156,10 @@ final class UpgradeHandler {
         let client = ClientIdentity(admitted, upgrade, isRecorded: isRecorded)
         if case .agreed(let remote) = place { return ClientLink(client, remote, sessions: sessions, loop: reactor) }
         let session = Session(
-            admitted: admitted, client: client, upgrade: upgrade, settings: sessionSettings, sessions: sessions,
-            loop: reactor)
-        guard case .introduced = place else { return ClientLink(session) }
-        return ClientLink(session, introducing: sessions.gate.carrier.encoded(admitted.principal))
+            client, admitted.globalLease, upgrade, settings: sessionSettings, sessions: sessions, loop: reactor)
+        let arrival = Arrival(upgrade, admitted.permit)
+        guard case .introduced = place else { return ClientLink(session, arrival) }
+        return ClientLink(session, arrival, introducing: sessions.gate.carrier.encoded(admitted.principal))
     }
 
     func refuse(

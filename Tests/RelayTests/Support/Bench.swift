@@ -84,19 +84,17 @@ final class Bench {
     ) throws -> TestClient {
         guard let globalLease = leases.claim(), let address = IPAddress(text: address) else { throw NoClient() }
         admissions += 1
+        let upgrade = upgrade(
+            SessionRequest(
+                target: .standard, client: ClientDescription { _ in nil }, dialect: dialect, resume: request),
+            from: address)
         let session = network.run(on: loops[loop]) {
             Session(
-                admitted: Admitted(
-                    principal: .anonymous, globalLease: globalLease, permit: isPassedOn ? nil : SessionPermit()),
-                client: ClientIdentity(
+                ClientIdentity(
                     session: "c11e\(admissions)", principal: .anonymous, address: address, port: 1, isSecure: true),
-                upgrade: upgrade(
-                    SessionRequest(
-                        target: .standard, client: ClientDescription { _ in nil }, dialect: dialect, resume: request),
-                    from: address),
-                settings: settings, sessions: tables[loop], loop: loops[loop])
+                globalLease, upgrade, settings: settings, sessions: tables[loop], loop: loops[loop])
         }
-        let link = ClientLink(session)
+        let link = ClientLink(session, Arrival(upgrade, isPassedOn ? nil : SessionPermit()))
         let socket = MemorySocket(link, on: loops[loop])
         network.add(socket)
         network.run(on: loops[loop]) { link.opened(socket) }

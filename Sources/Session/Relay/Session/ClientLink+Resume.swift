@@ -132,6 +132,7 @@ extension ClientLink {
         self.resumption = nil
         noteFrames()
         fresh.dismiss()
+        arrival = nil
         self.remote = remote
         socket?.setReading(paused: false)
         return resumption

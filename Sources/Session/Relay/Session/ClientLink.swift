@@ -17,6 +17,8 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     private(set) var socket: (any ClientSocket)?
     /// Nil once the session has ended, no longer has this client, or belongs to another link.
     var session: Session?
+    /// Nil once it isn't needed any more.
+    var arrival: Arrival?
     /// The session that the client has requested, until it is here or the request has failed.
     var resumption: Resumption?
     /// Set while another gateway has the session; this link has none then.
@@ -45,8 +47,9 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     /// The client of another gateway that has yet to learn who it is: the first message says so. Nil once it is sent.
     private var introduction: [UInt8]?
 
-    init(_ session: Session, introducing principal: [UInt8]? = nil) {
+    init(_ session: Session, _ arrival: Arrival, introducing principal: [UInt8]? = nil) {
         self.session = session
+        self.arrival = arrival
         introduction = principal
         client = session.client
         loop = session.loop

@@ -18,26 +18,26 @@ extension Session {
     func beginDialect() {
         deadlines.connectBy = loop.now + settings.dialects.connectWait
         if case .choosing(let chooser) = dialect, let kind = chooser.kind { return begin(kind) }
-        guard request.resume == nil, !settings.directory.isAwaited(client) else { return }
+        guard link?.arrival?.request.resume == nil, !settings.directory.isAwaited(client) else { return }
         let holder = SessionHolder(self)
         let isAsked = settings.directory.askElsewhere(client) { isElsewhere in
             guard !isElsewhere else { return }
             holder.loop.submit { holder.session?.dialUnlessChosen() }
         }
-        if !isAsked { dial(request.target) }
+        if !isAsked { dial(.standard) }
     }
 
     /// The client's first message may have been faster.
     private func dialUnlessChosen() {
-        if case .choosing = dialect, leg == nil, endOfTarget == nil { dial(request.target) }
+        if case .choosing = dialect, leg == nil, endOfTarget == nil { dial(.standard) }
     }
 
     private func begin(_ kind: DialectKind) {
         become(kind)
-        switch request.resume {
+        switch link?.arrival?.request.resume {
         case nil:
             if case .translated(let translation) = dialect, translation.value.awaitsConnect { return }
-            dial(request.target)
+            dial(.standard)
         case let request? where kind.resumes:
             translate { translation, _ in translation.beginResuming() }
             link?.resume(request)
@@ -48,7 +48,8 @@ extension Session {
     private func become(_ kind: DialectKind) {
         deadlines.lastLook = nil
         let translation = Translation(
-            kind: kind, client: request.client, maximumMessageBytes: settings.dialects.maximumMessageBytes,
+            kind: kind, client: link?.arrival?.request.client ?? ClientDescription(),
+            maximumMessageBytes: settings.dialects.maximumMessageBytes,
             outputBufferBytes: settings.dialects.outputBufferBytes, compressor: sessions.compressor,
             makeDecompressor: { ZlibDecompressor() })
         dialect = translation.map { .translated(TranslationHolder($0)) } ?? .raw
@@ -284,7 +285,7 @@ extension Session {
             deadlines.connectBy = nil  // From here on the dial has its own deadline.
             dialCount += 1
             guard dialCount <= Self.maximumDials else { return perform(machine.close(.tooManyDials, now: loop.now)) }
-            dial(target == .standard ? request.target : target)
+            dial(target)
         case .resume(let request): link?.resume(request)
         case .close(let reason): perform(machine.close(reason, now: loop.now))
         }

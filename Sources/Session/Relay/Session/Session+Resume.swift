@@ -116,6 +116,7 @@ extension Session {
         log("session resumed", [LogKeys.session: "\(link.client.session)", LogKeys.resumed: "\(client.session)"])
         client = link.client
         self.link = link
+        link.arrival = nil
         // Its target was lost during the move.
         guard !isOver, machine.isResumable else { return attachToEnding(link) }
         let actions = machine.clientAttached(now: loop.now)
@@ -148,7 +149,7 @@ extension Session {
         settings.metrics.resumed(ResumeOutcome(failure))
         translate { $0.resumeFailed(failure, into: &$1) }
         // An upgrade that names a session may have been admitted only for it.
-        if request.resume != nil { perform(machine.close(failure.close, now: loop.now)) }
+        if link?.arrival?.request.resume != nil { perform(machine.close(failure.close, now: loop.now)) }
     }
 }
 

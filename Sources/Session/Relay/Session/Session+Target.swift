@@ -9,11 +9,15 @@ import WireText
 /// The target's side of a session: its choice and its connection.
 extension Session {
     /// The only way to a target, for all dialects: the policy decides about each.
-    func dial(_ request: TargetRequest) {
+    ///
+    /// - Parameter named: by the dialect; `standard` is the one that the upgrade names.
+    func dial(_ named: TargetRequest) {
         // A connection dialled after the session's end would never be closed.
         guard machine.isUnderway else { return }
-        guard let permit else { return perform(machine.close(.invalidResume, now: loop.now)) }
-        let decided = request == self.request.target ? route : nil
+        guard let arrival = link?.arrival, let permit = arrival.permit else {
+            return perform(machine.close(.invalidResume, now: loop.now))
+        }
+        let (request, decided) = arrival.target(named)
         let decision = (decided ?? settings.targets.decide(request)).admitting(client.principal.identity.method)
         switch decision.limited(to: client.principal.routes) {
         case .refused(let refusal): refuse(request, refusal)
@@ -103,6 +107,7 @@ extension Session {
         let token = SessionToken(using: &generator)
         let identity = SessionIdentity(id: id, token: token.text)
         self.id = id
+        link?.arrival = nil
         translate { $0.connected(identity, telnet: telnet, into: &$1) }
         openForResuming(as: identity.id, token)
         sendTicket()

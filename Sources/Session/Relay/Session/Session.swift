@@ -18,12 +18,6 @@ final class Session: TargetLegHandler, TimerTarget {
     var client: ClientIdentity
     let settings: SessionSettings
     var loop: any SessionLoop
-    let request: SessionRequest
-    /// About the target of `request`; nil: this session has a target already.
-    let route: TargetDecision?
-    /// Nil: this session is only there until the one that its client resumes has taken its place, or has a target
-    /// already.
-    let permit: SessionPermit?
     unowned var sessions: SessionTable
     /// Nil while there is no client: before the WebSocket is open, while the session is detached and while it moves.
     var link: ClientLink?
@@ -79,51 +73,47 @@ final class Session: TargetLegHandler, TimerTarget {
     private(set) var isOver = false
 
     init(
-        admitted: Admitted, client: ClientIdentity, upgrade: Upgrade, settings: SessionSettings,
-        sessions: SessionTable, loop: any SessionLoop
+        _ machine: SessionStateMachine, _ dialect: DialectState, of client: ClientIdentity,
+        _ globalLease: SessionLease?, openedAt: UInt64, settings: SessionSettings, sessions: SessionTable,
+        loop: any SessionLoop
     ) {
-        globalLease = admitted.globalLease
-        permit = admitted.permit
+        self.globalLease = globalLease
         self.client = client
-        request = upgrade.session
-        route = upgrade.route
         self.settings = settings
         self.sessions = sessions
         self.loop = loop
         timer = loop.makeTimer()
-        let now = loop.now
-        openedAt = now
-        machine = SessionStateMachine(limits: settings.session, now: now)
+        self.openedAt = openedAt
+        self.machine = machine
         meter = TrafficMeter(
             messagesPerSecond: settings.traffic.messagesPerSecond,
             bytesPerSecond: settings.traffic.clientBytesPerSecond)
         pacing = PacingBucket(perSecond: settings.traffic.targetBytesPerSecond)
         addressShare = settings.traffic.perAddress?.join(client.address.prefix)
-        dialect = .choosing(upgrade.chooser(settings.dialects, now: now))
+        self.dialect = dialect
+    }
+
+    /// One of a new client, whose link gets what the client has asked for.
+    convenience init(
+        _ client: ClientIdentity, _ globalLease: SessionLease, _ upgrade: Upgrade, settings: SessionSettings,
+        sessions: SessionTable, loop: any SessionLoop
+    ) {
+        let now = loop.now
+        self.init(
+            SessionStateMachine(limits: settings.session, now: now),
+            .choosing(upgrade.chooser(settings.dialects, now: now)), of: client, globalLease, openedAt: now,
+            settings: settings, sessions: sessions, loop: loop)
     }
 
     /// One that goes on from another process, without a client, from ``beginRestored()`` on.
-    init(
+    convenience init(
         _ state: SessionState, of client: ClientIdentity, _ translation: Translation, settings: SessionSettings,
         sessions: SessionTable, loop: any SessionLoop
     ) {
-        globalLease = sessions.gate.leaseForRestored()
-        permit = nil
-        self.client = client
-        request = SessionRequest(target: .standard, client: ClientDescription(), dialect: nil, resume: nil)
-        route = nil
-        self.settings = settings
-        self.sessions = sessions
-        self.loop = loop
-        timer = loop.makeTimer()
-        openedAt = state.openedAt
-        machine = SessionStateMachine(state.machine, limits: settings.session, now: loop.now)
-        meter = TrafficMeter(
-            messagesPerSecond: settings.traffic.messagesPerSecond,
-            bytesPerSecond: settings.traffic.clientBytesPerSecond)
-        pacing = PacingBucket(perSecond: settings.traffic.targetBytesPerSecond)
-        addressShare = settings.traffic.perAddress?.join(client.address.prefix)
-        dialect = .translated(TranslationHolder(translation))
+        self.init(
+            SessionStateMachine(state.machine, limits: settings.session, now: loop.now),
+            .translated(TranslationHolder(translation)), of: client, sessions.gate.leaseForRestored(),
+            openedAt: state.openedAt, settings: settings, sessions: sessions, loop: loop)
         dialCount = state.dialCount
         counters = state.counters
         id = state.entry.id
@@ -200,6 +190,7 @@ final class Session: TargetLegHandler, TimerTarget {
             noteDial(.connected, since: leg.dialledAt)
         }
         let actions = machine.targetConnected(now: loop.now)
+        if case .raw = dialect { link?.arrival = nil }
         translationConnected()
         perform(actions)
     }
