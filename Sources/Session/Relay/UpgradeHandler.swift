@@ -156,8 +156,8 @@ final class UpgradeHandler {
         let client = ClientIdentity(admitted, upgrade, isRecorded: isRecorded)
         if case .agreed(let remote) = place { return ClientLink(client, remote, sessions: sessions, loop: reactor) }
         let session = Session(
-            client, admitted.globalLease, upgrade, settings: sessionSettings, sessions: sessions, loop: reactor)
-        let arrival = Arrival(upgrade, admitted.permit)
+            client, admitted.globalLease, settings: sessionSettings, sessions: sessions, loop: reactor)
+        let arrival = Arrival(upgrade, admitted.permit, sessionSettings.dialects, now: reactor.now)
         guard case .introduced = place else { return ClientLink(session, arrival) }
         return ClientLink(session, arrival, introducing: sessions.gate.carrier.encoded(admitted.principal))
     }

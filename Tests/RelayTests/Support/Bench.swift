@@ -92,9 +92,10 @@ final class Bench {
             Session(
                 ClientIdentity(
                     session: "c11e\(admissions)", principal: .anonymous, address: address, port: 1, isSecure: true),
-                globalLease, upgrade, settings: settings, sessions: tables[loop], loop: loops[loop])
+                globalLease, settings: settings, sessions: tables[loop], loop: loops[loop])
         }
-        let link = ClientLink(session, Arrival(upgrade, isPassedOn ? nil : SessionPermit()))
+        let arrival = Arrival(upgrade, isPassedOn ? nil : SessionPermit(), settings.dialects, now: network.now)
+        let link = ClientLink(session, arrival)
         let socket = MemorySocket(link, on: loops[loop])
         network.add(socket)
         network.run(on: loops[loop]) { link.opened(socket) }

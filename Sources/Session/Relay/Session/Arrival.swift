@@ -1,8 +1,9 @@
 import Admission
 import RelayCore
 
-/// What a client has asked for by its upgrade: its session begins by it. Its link has it until the session is connected
-/// to its target, or the one that the client resumes has come, so that no session keeps it for life.
+/// What a client has asked for by its upgrade, and the choice of its dialect: its session begins by it. Its link has it
+/// until the session is connected to its target, or the one that the client resumes has come, so that no session keeps
+/// it for life. On the link's loop only.
 final class Arrival {
     /// Nil: another gateway has passed the client on, which may only resume a session.
     let permit: SessionPermit?
@@ -10,14 +11,63 @@ final class Arrival {
     /// About the target of `request`.
     let route: TargetDecision
 
-    init(_ upgrade: Upgrade, _ permit: SessionPermit?) {
+    private var chooser: DialectChooser
+    /// The dialect isn't known yet.
+    private(set) var isUndecided: Bool
+    /// The turn in which the wait for the client's first message was over.
+    private var lastTurn: UInt64?
+    /// When to look for that message again.
+    private var lastLook: UInt64?
+
+    init(_ upgrade: Upgrade, _ permit: SessionPermit?, _ settings: DialectSettings, now: UInt64) {
         self.permit = permit
         request = upgrade.session
         route = upgrade.route
+        chooser = upgrade.chooser(settings, now: now)
+        isUndecided = chooser.kind == nil
     }
 
     /// - Returns: the target that the client means, and the decision about it where there is one already.
     func target(_ named: TargetRequest) -> (request: TargetRequest, decided: TargetDecision?) {
         named == .standard || named == request.target ? (request.target, route) : (named, nil)
+    }
+
+    // MARK: The dialect
+
+    /// The subprotocol, the query or a fixed default says it; nil: the client's first message, or the time.
+    var dialect: DialectKind? { chooser.kind }
+
+    /// When to call ``tick(now:turn:)``.
+    var deadline: UInt64? { isUndecided ? lastLook ?? chooser.deadline : nil }
+
+    /// Takes a piece of the client's first message.
+    ///
+    /// - Returns: the dialect, if the piece has decided it.
+    func receive(_ piece: ArraySlice<UInt8>, isText: Bool, isLast: Bool) -> DialectKind? {
+        isUndecided ? chooser.receive(piece, isText: isText, isLast: isLast) : nil
+    }
+
+    /// A delayed loop runs its timers before it reads its sockets, where a message that arrived in time may be waiting.
+    /// The choice is therefore made one turn after the deadline.
+    ///
+    /// - Returns: the dialect, if the wait has decided it.
+    func tick(now: UInt64, turn: UInt64) -> DialectKind? {
+        guard isUndecided, let end = chooser.deadline, now >= end else { return nil }
+        guard let lastTurn, lastTurn != turn else {
+            self.lastTurn = turn
+            lastLook = now + Self.oneTurn
+            return nil
+        }
+        return chooser.tick(now: now)
+    }
+
+    private static var oneTurn: UInt64 { 1_000_000 }
+
+    /// The dialect is known from here on.
+    ///
+    /// - Returns: what has come of the client's first message.
+    func decided() -> (bytes: [UInt8], isText: Bool, isLast: Bool)? {
+        isUndecided = false
+        return chooser.takeHeldMessage()
     }
 }

@@ -56,7 +56,7 @@ extension Session {
 
     /// Hands the session off, for `claim`. A client that is still attached is told that it was taken over.
     func handOff(to other: any SessionLoop, _ claim: SessionClaimant) -> HandOff {
-        guard case .translated(let translation) = dialect, translation.value.isResumable, machine.isResumable,
+        guard let translation, translation.value.isResumable, machine.isResumable,
             lease == claim.lease
         else { return .refused(.expired) }
         guard claim.dialect == translation.value.kind else { return .refused(.invalid) }

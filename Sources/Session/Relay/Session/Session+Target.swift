@@ -67,13 +67,11 @@ extension Session {
     /// A client that hasn't sent a message yet may be about to resume a session, which needs no new lease: it is
     /// refused when its dialect is known.
     private func refuseLease() {
-        switch dialect {
-        case .choosing: break
-        case .raw: perform(machine.close(.tooManySessions, now: loop.now))
-        case .translated:
-            translate { $0.dialFailed(.limited, into: &$1) }
-            deadlines.connectBy = loop.now + settings.dialects.connectWait
+        guard translation != nil else {
+            return isUndecided ? () : perform(machine.close(.tooManySessions, now: loop.now))
         }
+        translate { $0.dialFailed(.limited, into: &$1) }
+        deadlines.connectBy = loop.now + settings.dialects.connectWait
     }
 
     func releaseLease() {
@@ -85,7 +83,7 @@ extension Session {
 
     private func refuse(_ request: TargetRequest, _ refusal: TargetRefusal) {
         log("target refused", [LogKeys.target: "\(request.name)", LogKeys.reason: "\(refusal.rawValue)"])
-        if case .translated = dialect {
+        if translation != nil {
             translate { $0.dialFailed(DialFailure(refusal, of: request), into: &$1) }
             deadlines.connectBy = loop.now + settings.dialects.connectWait
         } else {
@@ -117,27 +115,22 @@ extension Session {
     }
 
     /// The client has asked for the target, in a message or by its upgrade.
-    private var awaitsTarget: Bool {
-        if case .translated(let translation) = dialect { translation.value.isDialing } else { false }
-    }
+    private var awaitsTarget: Bool { translation?.value.isDialing ?? false }
 
     private func openForResuming(as id: String, _ token: SessionToken) {
-        guard case .translated(let translation) = dialect, translation.value.isResumable, let lease else { return }
+        guard let translation, translation.value.isResumable, let lease else { return }
         machine.setResumable()
         settings.directory.open(lease, as: id, token, of: client, heldBy: SessionHolder(self))
     }
 
     /// - Returns: whether the session continues: the client may request another target.
     func dialFailed(_ error: TCPError) -> Bool {
-        switch dialect {
-        case .raw, .choosing: return false
-        case .translated:
-            releaseLease()
-            translate { $0.dialFailed(DialFailure(error), into: &$1) }
-            deadlines.connectBy = loop.now + settings.dialects.connectWait
-            perform(machine.targetDrained(queued: 0, now: loop.now))
-            return machine.acceptsFromClient
-        }
+        guard translation != nil else { return false }
+        releaseLease()
+        translate { $0.dialFailed(DialFailure(error), into: &$1) }
+        deadlines.connectBy = loop.now + settings.dialects.connectWait
+        perform(machine.targetDrained(queued: 0, now: loop.now))
+        return machine.acceptsFromClient
     }
 
     private func telnetSettings(for target: AuthorizedTarget) -> TelnetClientSettings {
@@ -152,23 +145,8 @@ extension Session {
 
     // MARK: Time
 
-    /// A delayed loop runs its timers before it reads its sockets, where a message that arrived in time may be waiting.
-    /// The choice is therefore made one turn after the deadline.
-    private func chooseInTime(_ now: UInt64) {
-        guard case .choosing(var chooser) = dialect, let kind = chooser.tick(now: now) else { return }
-        guard let turn = lastTurnOfWait, turn != loop.turn else {
-            lastTurnOfWait = lastTurnOfWait ?? loop.turn
-            deadlines.lastLook = now + Self.oneTurn
-            return
-        }
-        dialect = .choosing(chooser)
-        choose(kind)
-    }
-
-    private static var oneTurn: UInt64 { 1_000_000 }
-
     func deadlineReached(_ now: UInt64) {
-        chooseInTime(now)
+        if let kind = link?.arrival?.tick(now: now, turn: loop.turn) { choose(kind) }
         guard machine.isUnderway else { return }
         endPauses(now)
         if deadlines.takeAnnouncement(now) { announced() }
@@ -180,14 +158,14 @@ extension Session {
 
     /// Only a target that negotiates gets something; one that doesn't may begin to.
     private func keepTargetAlive(_ now: UInt64) {
-        guard case .translated = dialect else { return }
+        guard translation != nil else { return }
         deadlines.sentToTarget(at: now, keepAlive: settings.dialects.keepAlive)
         translate { $0.keepAlive(into: &$1) }
     }
 
     /// The client has to name a target: it hasn't yet, or the named one was unreachable.
     private var awaitsConnect: Bool {
-        guard case .translated(let translation) = dialect else { return false }
+        guard let translation else { return false }
         return translation.value.awaitsConnect && !translation.value.isConnected
     }
 }

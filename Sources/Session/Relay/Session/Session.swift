@@ -34,14 +34,13 @@ final class Session: TargetLegHandler, TimerTarget {
     var leg: TargetLeg?
     /// For the log: the one of `leg`, also when that has ended.
     var lastTarget: AuthorizedTarget?
-    var dialect: DialectState
-    /// Empty while the dialect is raw.
+    /// Nil while the dialect isn't known, and where bytes pass unchanged.
+    var translation: TranslationHolder?
+    /// Empty while bytes pass unchanged.
     var pending = PendingInput()
     /// The target has ended; the client is told after the pending output.
     var endOfTarget: EndOfTarget?
     @exclusivity(unchecked) var deadlines = SessionDeadlines()
-    /// The turn in which the wait for the client's first message was over.
-    var lastTurnOfWait: UInt64?
     @exclusivity(unchecked) var meter: TrafficMeter
     @exclusivity(unchecked) var pacing: PacingBucket
     /// Of the client's address; nil: there is no limit.
@@ -73,9 +72,8 @@ final class Session: TargetLegHandler, TimerTarget {
     private(set) var isOver = false
 
     init(
-        _ machine: SessionStateMachine, _ dialect: DialectState, of client: ClientIdentity,
-        _ globalLease: SessionLease?, openedAt: UInt64, settings: SessionSettings, sessions: SessionTable,
-        loop: any SessionLoop
+        _ machine: SessionStateMachine, of client: ClientIdentity, _ globalLease: SessionLease?, openedAt: UInt64,
+        settings: SessionSettings, sessions: SessionTable, loop: any SessionLoop
     ) {
         self.globalLease = globalLease
         self.client = client
@@ -90,18 +88,16 @@ final class Session: TargetLegHandler, TimerTarget {
             bytesPerSecond: settings.traffic.clientBytesPerSecond)
         pacing = PacingBucket(perSecond: settings.traffic.targetBytesPerSecond)
         addressShare = settings.traffic.perAddress?.join(client.address.prefix)
-        self.dialect = dialect
     }
 
-    /// One of a new client, whose link gets what the client has asked for.
+    /// One of a new client, whose link has what the client has asked for.
     convenience init(
-        _ client: ClientIdentity, _ globalLease: SessionLease, _ upgrade: Upgrade, settings: SessionSettings,
-        sessions: SessionTable, loop: any SessionLoop
+        _ client: ClientIdentity, _ globalLease: SessionLease, settings: SessionSettings, sessions: SessionTable,
+        loop: any SessionLoop
     ) {
         let now = loop.now
         self.init(
-            SessionStateMachine(limits: settings.session, now: now),
-            .choosing(upgrade.chooser(settings.dialects, now: now)), of: client, globalLease, openedAt: now,
+            SessionStateMachine(limits: settings.session, now: now), of: client, globalLease, openedAt: now,
             settings: settings, sessions: sessions, loop: loop)
     }
 
@@ -111,9 +107,10 @@ final class Session: TargetLegHandler, TimerTarget {
         sessions: SessionTable, loop: any SessionLoop
     ) {
         self.init(
-            SessionStateMachine(state.machine, limits: settings.session, now: loop.now),
-            .translated(TranslationHolder(translation)), of: client, sessions.gate.leaseForRestored(),
-            openedAt: state.openedAt, settings: settings, sessions: sessions, loop: loop)
+            SessionStateMachine(state.machine, limits: settings.session, now: loop.now), of: client,
+            sessions.gate.leaseForRestored(), openedAt: state.openedAt, settings: settings, sessions: sessions,
+            loop: loop)
+        self.translation = TranslationHolder(translation)
         dialCount = state.dialCount
         counters = state.counters
         id = state.entry.id
@@ -142,7 +139,7 @@ final class Session: TargetLegHandler, TimerTarget {
             link.resumption?.hold(piece)
             return
         }
-        if case .raw = dialect {
+        if passesUnchanged {
             leg?.send(piece.bytes)
         } else {
             receive(piece)
@@ -153,7 +150,7 @@ final class Session: TargetLegHandler, TimerTarget {
     /// In dialects with errors an oversized message is answered. In the others the client wouldn't know that it was
     /// discarded.
     private func isOfSize(_ piece: MessagePiece, _ link: ClientLink) -> Bool {
-        if case .translated(let translation) = dialect, translation.value.answersErrors { return true }
+        if let translation, translation.value.answersErrors { return true }
         return link.fits(piece, in: settings.dialects.maximumMessageBytes)
     }
 
@@ -167,8 +164,7 @@ final class Session: TargetLegHandler, TimerTarget {
     }
 
     func endsSession(_ code: UInt16?) -> Bool {
-        guard case .translated(let translation) = dialect else { return true }
-        return translation.value.endsSession(closeCode: code)
+        translation?.value.endsSession(closeCode: code) ?? true
     }
 
     func clientLost(_ reason: EndReason) {
@@ -190,7 +186,7 @@ final class Session: TargetLegHandler, TimerTarget {
             noteDial(.connected, since: leg.dialledAt)
         }
         let actions = machine.targetConnected(now: loop.now)
-        if case .raw = dialect { link?.arrival = nil }
+        if passesUnchanged { link?.arrival = nil }
         translationConnected()
         perform(actions)
     }
@@ -198,7 +194,7 @@ final class Session: TargetLegHandler, TimerTarget {
     func targetSent(_ bytes: UnsafeRawBufferPointer) {
         guard machine.acceptsFromTarget else { return }
         pace(bytes.count, steps: 1)
-        if case .raw = dialect {
+        if passesUnchanged {
             guard let socket = link?.socket else { return }
             noteRelayed(bytes.count)
             socket.send(bytes)
@@ -241,7 +237,7 @@ final class Session: TargetLegHandler, TimerTarget {
     /// Ends the session in order. A client whose dialect isn't known yet gets the target's output unchanged.
     func close(_ reason: CloseReason) {
         link?.resumption?.closeReason = reason
-        if chooserDeadline != nil, leg != nil { choose(.raw) }
+        if isUndecided, leg != nil { choose(.raw) }
         perform(machine.close(reason, now: loop.now))
     }
 
@@ -315,7 +311,7 @@ final class Session: TargetLegHandler, TimerTarget {
 
     func armTimer() {
         guard !isOver else { return }
-        let own = machine.isUnderway ? deadlines.next(choosing: chooserDeadline) : nil
+        let own = machine.isUnderway ? deadlines.next(choosing: link?.arrival?.deadline) : nil
         switch (machine.nextDeadline, own) {
         case (let first?, let second?): timer.arm(at: min(first, second), calling: self)
         case (let only?, nil), (nil, let only?): timer.arm(at: only, calling: self)

@@ -1,16 +1,8 @@
 import Compression
 import RelayCore
 
-/// The dialect of a session's client, and the translation between it and the target's telnet.
-enum DialectState {
-    /// The dialect isn't known yet: see `DialectChooser`.
-    case choosing(DialectChooser)
-    /// The client speaks telnet itself, or another protocol: bytes pass unchanged.
-    case raw
-    case translated(TranslationHolder)
-}
-
-/// The session's translation, changed in place: reading it doesn't copy the large value.
+/// The translation between a client's dialect and the target's telnet, changed in place: reading it doesn't copy the
+/// large value.
 final class TranslationHolder {
     var value: Translation
 
