@@ -88,14 +88,12 @@ final class Bench {
             SessionRequest(
                 target: .standard, client: ClientDescription { _ in nil }, dialect: dialect, resume: request),
             from: address)
-        let session = network.run(on: loops[loop]) {
-            Session(
-                ClientIdentity(
-                    session: "c11e\(admissions)", principal: .anonymous, address: address, port: 1, isSecure: true),
-                globalLease, settings: settings, sessions: tables[loop], loop: loops[loop])
-        }
-        let arrival = Arrival(upgrade, isPassedOn ? nil : SessionPermit(), settings.dialects, now: network.now)
-        let link = ClientLink(session, arrival)
+        let admitted = Admitted(
+            principal: .anonymous, globalLease: globalLease, permit: isPassedOn ? nil : SessionPermit())
+        let client = ClientIdentity(
+            session: "c11e\(admissions)", principal: .anonymous, address: address, port: 1, isSecure: true)
+        let link = ClientLink(
+            client, Arrival(admitted, upgrade, settings, now: network.now), sessions: tables[loop], loop: loops[loop])
         let socket = MemorySocket(link, on: loops[loop])
         network.add(socket)
         network.run(on: loops[loop]) { link.opened(socket) }

@@ -1,15 +1,18 @@
 import Admission
 import RelayCore
 
-/// What a client has asked for by its upgrade, and the choice of its dialect: its session begins by it. Its link has it
-/// until the session is connected to its target, or the one that the client resumes has come, so that no session keeps
-/// it for life. On the link's loop only.
+/// A client that is admitted: what its session begins with, what it has asked for by its upgrade, and the choice of its
+/// dialect. Its link has it until the session is connected to its target, or the one that the client resumes has come,
+/// so that no session keeps it for life. On the link's loop only.
 final class Arrival {
     /// Nil: another gateway has passed the client on, which may only resume a session.
     let permit: SessionPermit?
     let request: SessionRequest
     /// About the target of `request`.
     let route: TargetDecision
+    let settings: SessionSettings
+    /// Counts among the gateway's sessions; nil once the session has it.
+    private var globalLease: SessionLease?
 
     private var chooser: DialectChooser
     /// The dialect isn't known yet.
@@ -19,17 +22,19 @@ final class Arrival {
     /// When to look for that message again.
     private var lastLook: UInt64?
 
-    init(_ upgrade: Upgrade, _ permit: SessionPermit?, _ settings: DialectSettings, now: UInt64) {
-        self.permit = permit
+    init(_ admitted: Admitted, _ upgrade: Upgrade, _ settings: SessionSettings, now: UInt64) {
+        permit = admitted.permit
         request = upgrade.session
         route = upgrade.route
-        chooser = upgrade.chooser(settings, now: now)
+        self.settings = settings
+        globalLease = admitted.globalLease
+        chooser = upgrade.chooser(settings.dialects, now: now)
         isUndecided = chooser.kind == nil
     }
 
-    /// - Returns: the target that the client means, and the decision about it where there is one already.
-    func target(_ named: TargetRequest) -> (request: TargetRequest, decided: TargetDecision?) {
-        named == .standard || named == request.target ? (request.target, route) : (named, nil)
+    func takeGlobalLease() -> SessionLease? {
+        defer { globalLease = nil }
+        return globalLease
     }
 
     // MARK: The dialect

@@ -17,7 +17,7 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     private(set) var socket: (any ClientSocket)?
     /// Nil once the session has ended, no longer has this client, or belongs to another link.
     var session: Session?
-    /// Nil once it isn't needed any more.
+    /// Nil once the session is connected or has been resumed, and while another gateway has it.
     var arrival: Arrival?
     /// The session that the client has requested, until it is here or the request has failed.
     var resumption: Resumption?
@@ -47,22 +47,19 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     /// The client of another gateway that has yet to learn who it is: the first message says so. Nil once it is sent.
     private var introduction: [UInt8]?
 
-    init(_ session: Session, _ arrival: Arrival, introducing principal: [UInt8]? = nil) {
-        self.session = session
-        self.arrival = arrival
-        introduction = principal
-        client = session.client
-        loop = session.loop
-        sessions = session.sessions
-    }
-
-    /// For a client whose session another gateway has agreed to give away.
-    init(_ client: ClientIdentity, _ remote: RemoteSession, sessions: SessionTable, loop: any SessionLoop) {
+    /// - Parameters:
+    ///   - arrival: a session begins by it, once the WebSocket is open.
+    ///   - remote: instead, a session that another gateway has agreed to give away.
+    init(
+        _ client: ClientIdentity, _ arrival: Arrival?, _ remote: RemoteSession? = nil,
+        introducing principal: [UInt8]? = nil, sessions: SessionTable, loop: any SessionLoop
+    ) {
         self.client = client
+        self.arrival = arrival
         self.remote = remote
         self.sessions = sessions
         self.loop = loop
-        introduction = nil
+        introduction = principal
     }
 
     // MARK: From the WebSocket
@@ -75,8 +72,11 @@ final class ClientLink: WebSocketHandler, TimerTarget {
             introduction.withUnsafeBytes { socket.sendMessage($0, isText: false, isSecret: true) }
             self.introduction = nil
         }
-        session?.opened(on: self)
         remote?.attach(to: self)
+        guard let arrival else { return }
+        let session = Session(of: self, arrival)
+        self.session = session
+        session.opened(on: self)
     }
 
     func webSocketReceived(_ piece: MessagePiece) {

@@ -17,7 +17,8 @@ extension Session {
         guard let arrival = link?.arrival, let permit = arrival.permit else {
             return perform(machine.close(.invalidResume, now: loop.now))
         }
-        let (request, decided) = arrival.target(named)
+        let request = named == .standard ? arrival.request.target : named
+        let decided = request == arrival.request.target ? arrival.route : nil
         let decision = (decided ?? settings.targets.decide(request)).admitting(client.principal.identity.method)
         switch decision.limited(to: client.principal.routes) {
         case .refused(let refusal): refuse(request, refusal)

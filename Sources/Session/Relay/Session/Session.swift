@@ -90,15 +90,13 @@ final class Session: TargetLegHandler, TimerTarget {
         addressShare = settings.traffic.perAddress?.join(client.address.prefix)
     }
 
-    /// One of a new client, whose link has what the client has asked for.
-    convenience init(
-        _ client: ClientIdentity, _ globalLease: SessionLease, settings: SessionSettings, sessions: SessionTable,
-        loop: any SessionLoop
-    ) {
-        let now = loop.now
+    /// One of a client that is here, until ``opened(on:)``.
+    convenience init(of link: ClientLink, _ arrival: Arrival) {
+        let now = link.loop.now
         self.init(
-            SessionStateMachine(limits: settings.session, now: now), of: client, globalLease, openedAt: now,
-            settings: settings, sessions: sessions, loop: loop)
+            SessionStateMachine(limits: arrival.settings.session, now: now), of: link.client,
+            arrival.takeGlobalLease(), openedAt: now, settings: arrival.settings, sessions: link.sessions,
+            loop: link.loop)
     }
 
     /// One that goes on from another process, without a client, from ``beginRestored()`` on.
