@@ -12,7 +12,7 @@ final class Arrival {
     let route: TargetDecision
     let settings: SessionSettings
     /// Counts among the gateway's sessions; nil once the session has it.
-    private var globalLease: SessionLease?
+    var globalLease: SessionLease?
 
     private var chooser: DialectChooser
     /// The dialect isn't known yet.
@@ -30,11 +30,6 @@ final class Arrival {
         globalLease = admitted.globalLease
         chooser = upgrade.chooser(settings.dialects, now: now)
         isUndecided = chooser.kind == nil
-    }
-
-    func takeGlobalLease() -> SessionLease? {
-        defer { globalLease = nil }
-        return globalLease
     }
 
     // MARK: The dialect

@@ -73,10 +73,7 @@ final class ClientLink: WebSocketHandler, TimerTarget {
             self.introduction = nil
         }
         remote?.attach(to: self)
-        guard let arrival else { return }
-        let session = Session(of: self, arrival)
-        self.session = session
-        session.opened(on: self)
+        if let arrival { Session.begin(on: self, arrival) }
     }
 
     func webSocketReceived(_ piece: MessagePiece) {

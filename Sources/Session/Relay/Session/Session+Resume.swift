@@ -103,7 +103,7 @@ extension Session {
     }
 
     /// Adds the counts of `fresh`, whose client it takes over.
-    func add(_ fresh: Session) {
+    private func add(_ fresh: Session) {
         meter.add(fresh.meter, now: loop.now)
         counters.add(fresh.counters)
         dialCount += fresh.dialCount
@@ -111,8 +111,11 @@ extension Session {
         if fresh.client.address.prefix != client.address.prefix { addressShare = fresh.addressShare }
     }
 
-    /// The session belongs to the client of `link` from here on.
-    func attach(to link: ClientLink, _ claim: SessionClaimant) {
+    /// The session belongs to the client of `link` from here on, and `fresh`, which that has until now, ends.
+    func attach(to link: ClientLink, inPlaceOf fresh: Session, _ claim: SessionClaimant) {
+        add(fresh)
+        fresh.dismiss()
+        link.session = self
         log("session resumed", [LogKeys.session: "\(link.client.session)", LogKeys.resumed: "\(client.session)"])
         client = link.client
         self.link = link

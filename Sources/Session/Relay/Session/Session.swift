@@ -71,7 +71,7 @@ final class Session: TargetLegHandler, TimerTarget {
     /// It has ended, or its link has another session.
     private(set) var isOver = false
 
-    init(
+    private init(
         _ machine: SessionStateMachine, of client: ClientIdentity, _ globalLease: SessionLease?, openedAt: UInt64,
         settings: SessionSettings, sessions: SessionTable, loop: any SessionLoop
     ) {
@@ -88,15 +88,6 @@ final class Session: TargetLegHandler, TimerTarget {
             bytesPerSecond: settings.traffic.clientBytesPerSecond)
         pacing = PacingBucket(perSecond: settings.traffic.targetBytesPerSecond)
         addressShare = settings.traffic.perAddress?.join(client.address.prefix)
-    }
-
-    /// One of a client that is here, until ``opened(on:)``.
-    convenience init(of link: ClientLink, _ arrival: Arrival) {
-        let now = link.loop.now
-        self.init(
-            SessionStateMachine(limits: arrival.settings.session, now: now), of: link.client,
-            arrival.takeGlobalLease(), openedAt: now, settings: arrival.settings, sessions: link.sessions,
-            loop: link.loop)
     }
 
     /// One that goes on from another process, without a client, from ``beginRestored()`` on.
@@ -116,7 +107,18 @@ final class Session: TargetLegHandler, TimerTarget {
 
     // MARK: The client
 
-    func opened(on link: ClientLink) {
+    /// A session begins for the client of `link`, whose WebSocket is open.
+    static func begin(on link: ClientLink, _ arrival: Arrival) {
+        let (now, globalLease) = (link.loop.now, arrival.globalLease)
+        arrival.globalLease = nil
+        let session = Session(
+            SessionStateMachine(limits: arrival.settings.session, now: now), of: link.client, globalLease,
+            openedAt: now, settings: arrival.settings, sessions: link.sessions, loop: link.loop)
+        link.session = session
+        session.opened(on: link)
+    }
+
+    private func opened(on link: ClientLink) {
         self.link = link
         counters.isCompressed = link.isCompressed
         sessions.insert(self)
