@@ -80,6 +80,20 @@ struct BackPressureTests {
         #expect(client.socket.messages.reduce(0) { $0 + $1.bytes.count } == 100_000)
     }
 
+    @Test func `a target is read until the output held for an undecided client has reached its limit`() throws {
+        let client = try bench.client(nil)
+        bench.network.settle()
+        bench.target.send([UInt8](repeating: 0x61, count: DialectChooser.maximumHeldOutput - 1))
+        bench.network.settle()
+        #expect(bench.target.isRead && bench.target.unreadBytes == 0)
+        bench.target.send("a")
+        bench.network.settle()
+        #expect(!bench.target.isRead && client.socket.messages.isEmpty)
+        bench.network.wait(bench.settings.dialects.wait + 2 * millisecond)
+        #expect(bench.target.isRead)
+        #expect(client.socket.messages.reduce(0) { $0 + $1.bytes.count } == DialectChooser.maximumHeldOutput)
+    }
+
     @Test func `a client that reads too slowly loses its connection and keeps its session`() throws {
         var client = try bench.player()
         client.socket.reads = false

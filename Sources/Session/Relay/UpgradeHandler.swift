@@ -154,12 +154,14 @@ final class UpgradeHandler {
         for admitted: Admitted, _ upgrade: Upgrade, at place: UpgradePlace, isRecorded: Bool
     ) -> ClientLink {
         let client = ClientIdentity(admitted, upgrade, isRecorded: isRecorded)
-        if case .agreed(let remote) = place { return ClientLink(client, remote, sessions: sessions, loop: reactor) }
-        let session = Session(
-            admitted: admitted, client: client, upgrade: upgrade, settings: sessionSettings, sessions: sessions,
+        if case .agreed(let remote) = place {
+            return ClientLink(client, nil, remote, sessions: sessions, loop: reactor)
+        }
+        let arrival = Arrival(admitted, upgrade, sessionSettings, now: reactor.now)
+        guard case .introduced = place else { return ClientLink(client, arrival, sessions: sessions, loop: reactor) }
+        return ClientLink(
+            client, arrival, introducing: sessions.gate.carrier.encoded(admitted.principal), sessions: sessions,
             loop: reactor)
-        guard case .introduced = place else { return ClientLink(session) }
-        return ClientLink(session, introducing: sessions.gate.carrier.encoded(admitted.principal))
     }
 
     func refuse(

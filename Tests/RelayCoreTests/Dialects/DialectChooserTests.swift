@@ -101,19 +101,4 @@ struct DialectChooserTests {
     @Test func `doesn't overflow at the end of time`() {
         #expect(DialectChooser(subprotocol: nil, standard: .auto, wait: .max, now: 1).deadline == .max)
     }
-
-    @Test func `holds the target's output up to its limit, and not a byte more`() {
-        var chooser = DialectChooser(subprotocol: nil, standard: .auto, now: 0)
-        let output = (0..<20_000).map { UInt8(truncatingIfNeeded: $0) }
-        var first = output[..<10_000]
-        chooser.hold(&first)
-        #expect(first.isEmpty && chooser.canHold)
-        var second = output[10_000...]
-        chooser.hold(&second)
-        #expect(second.count == 20_000 - DialectChooser.maximumHeldOutput && !chooser.canHold)
-        chooser.hold(&second)
-        #expect(second.count == 20_000 - DialectChooser.maximumHeldOutput)
-        #expect(chooser.takeHeldOutput() + second == output)
-        #expect(chooser.takeHeldOutput() == [])
-    }
 }

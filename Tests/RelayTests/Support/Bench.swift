@@ -84,19 +84,16 @@ final class Bench {
     ) throws -> TestClient {
         guard let globalLease = leases.claim(), let address = IPAddress(text: address) else { throw NoClient() }
         admissions += 1
-        let session = network.run(on: loops[loop]) {
-            Session(
-                admitted: Admitted(
-                    principal: .anonymous, globalLease: globalLease, permit: isPassedOn ? nil : SessionPermit()),
-                client: ClientIdentity(
-                    session: "c11e\(admissions)", principal: .anonymous, address: address, port: 1, isSecure: true),
-                upgrade: upgrade(
-                    SessionRequest(
-                        target: .standard, client: ClientDescription { _ in nil }, dialect: dialect, resume: request),
-                    from: address),
-                settings: settings, sessions: tables[loop], loop: loops[loop])
-        }
-        let link = ClientLink(session)
+        let upgrade = upgrade(
+            SessionRequest(
+                target: .standard, client: ClientDescription { _ in nil }, dialect: dialect, resume: request),
+            from: address)
+        let admitted = Admitted(
+            principal: .anonymous, globalLease: globalLease, permit: isPassedOn ? nil : SessionPermit())
+        let client = ClientIdentity(
+            session: "c11e\(admissions)", principal: .anonymous, address: address, port: 1, isSecure: true)
+        let link = ClientLink(
+            client, Arrival(admitted, upgrade, settings, now: network.now), sessions: tables[loop], loop: loops[loop])
         let socket = MemorySocket(link, on: loops[loop])
         network.add(socket)
         network.run(on: loops[loop]) { link.opened(socket) }

@@ -9,7 +9,7 @@ extension ClientLink {
     ///
     /// - Returns: false if it can't be anywhere else.
     func seekElsewhere(_ request: ResumeRequest, _ session: Session) -> Bool {
-        guard session.permit != nil, let forwarding = session.settings.forwarding,
+        guard arrival?.permit != nil, let forwarding = session.settings.forwarding,
             SessionIdentity.isID(request.sessionID), session.dialectKind?.resumes == true,
             !session.settings.drain.isDraining, !session.settings.drain.isHandingOver
         else { return false }
@@ -35,8 +35,9 @@ extension ClientLink {
     private func ask(
         _ peer: FleetPeer, for request: ResumeRequest, _ session: Session, _ forwarding: SessionForwarding
     ) {
-        let (target, dialect) = (session.request.target, session.dialectKind)
-        guard let request = RemoteRequest(request, target: target, dialect: dialect) else {
+        guard let target = arrival?.request.target,
+            let request = RemoteRequest(request, target: target, dialect: session.dialectKind)
+        else {
             return remoteFailed(.invalid)
         }
         // It holds itself until it is over.

@@ -30,26 +30,23 @@ extension Session {
     /// Sends its client away, if the session can go to another process without it.
     func prepareToMove(by carrier: PrincipalCarrier) -> MoveStanding {
         guard machine.isUnderway else { return .staying }
-        switch dialect {
-        case .choosing: return .undecided
-        case .raw: return .staying
-        case .translated(let translation):
-            if machine.isDetached { return isMovable(by: carrier) ? .ready : .staying }
-            guard let link, link.resumption == nil else { return .undecided }
-            if link.isSentAway { return .leaving }
-            if leg == nil { return closeWithoutTarget() }
-            guard machine.isResumable else { return translation.value.kind.resumes ? .undecided : .staying }
-            guard isMovable(by: carrier) else { return .staying }
-            guard translation.value.state != nil else { return .undecided }
-            sendAway(link)
-            return .leaving
-        }
+        guard !isUndecided else { return .undecided }
+        guard let translation else { return .staying }
+        if machine.isDetached { return isMovable(by: carrier) ? .ready : .staying }
+        guard let link, link.resumption == nil else { return .undecided }
+        if link.isSentAway { return .leaving }
+        if leg == nil { return closeWithoutTarget() }
+        guard machine.isResumable else { return translation.value.kind.resumes ? .undecided : .staying }
+        guard isMovable(by: carrier) else { return .staying }
+        guard translation.value.state != nil else { return .undecided }
+        sendAway(link)
+        return .leaving
     }
 
     func waitsToMove(by carrier: PrincipalCarrier) -> Bool { machine.isDetached && isMovable(by: carrier) }
 
     private func isMovable(by carrier: PrincipalCarrier) -> Bool {
-        guard case .translated(let translation) = dialect, translation.value.isResumable, machine.isResumable,
+        guard let translation, translation.value.isResumable, machine.isResumable,
             let leg, leg.isConnected, leg.tlsVersion == nil, endOfTarget == nil
         else { return false }
         return lease != nil && carrier.carry(client.principal) != nil
@@ -57,7 +54,7 @@ extension Session {
 
     /// There is nothing yet that could be lost: the client begins anew.
     private func closeWithoutTarget() -> MoveStanding {
-        guard case .translated(let translation) = dialect, translation.value.awaitsConnect else { return .undecided }
+        guard let translation, translation.value.awaitsConnect else { return .undecided }
         close(.gatewayUpgrading)
         return .staying
     }
@@ -79,7 +76,7 @@ extension Session {
     ///
     /// - Returns: nil where it can't go at this moment; then nothing has changed.
     func freeze(by carrier: PrincipalCarrier) -> FrozenSession? {
-        guard isMovable(by: carrier), link == nil, case .translated(let translation) = dialect, let leg, let lease,
+        guard isMovable(by: carrier), link == nil, let translation, let leg, let lease,
             let machine = machine.detachedState, let translated = translation.value.state,
             let client = client.state(by: carrier),
             let entry = settings.directory.carried(lease, by: carrier),

@@ -32,7 +32,7 @@ extension Session {
         let identity = client.principal.identity
         return SessionSummary(
             id: client.session, age: Self.milliseconds(since: openedAt, loop.now),
-            idle: Self.milliseconds(since: heardAt, loop.now), dialect: dialectName, route: routeName,
+            idle: Self.milliseconds(since: heardAt, loop.now), dialect: dialectLabel.rawValue, route: routeName,
             method: identity.method.label, subject: identity.subject.map(Self.cut), address: client.address.text,
             isAttached: link != nil, bytesFromClient: counters.bytesFromClient, bytesToClient: counters.bytesToClient)
     }
@@ -43,8 +43,8 @@ extension Session {
         let end = machine.isDetached ? machine.nextDeadline : nil
         return SessionDetail(
             summary: summary, target: targetName, targetTLS: leg?.tlsVersion, isSecure: client.isSecure,
-            shown: client.principal.shown.label, isCompressed: link?.isCompressed ?? false, encoding: encodingName,
-            isResumable: machine.isResumable,
+            shown: client.principal.shown.label, isCompressed: link?.isCompressed ?? false,
+            encoding: translation?.value.encodingName, isResumable: machine.isResumable,
             endsWithoutClientIn: end.map { Self.milliseconds(since: min(loop.now, $0), $0) },
             isEnding: !machine.isUnderway, clientPauses: clientPauses.names, targetPauses: targetPauses.names,
             queuedToClient: link?.queuedBytes ?? 0, queuedToTarget: leg?.queuedBytes ?? 0,
@@ -59,18 +59,6 @@ extension Session {
         settings.record.closedByOperator(client, detail, at: loop.moment)
         close(.closedByOperator)
         return true
-    }
-
-    private var dialectName: String {
-        switch dialect {
-        case .choosing: "undecided"
-        case .raw: DialectKind.raw.rawValue
-        case .translated(let translation): translation.value.kind.rawValue
-        }
-    }
-
-    private var encodingName: String? {
-        if case .translated(let translation) = dialect { translation.value.encodingName } else { nil }
     }
 
     private static func milliseconds(since start: UInt64, _ now: UInt64) -> UInt64 {

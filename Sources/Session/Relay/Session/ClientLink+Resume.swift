@@ -95,10 +95,7 @@ extension ClientLink {
         }
         self.resumption = nil
         if hasClient, let fresh {
-            adopted.add(fresh)
-            fresh.dismiss()
-            session = adopted
-            adopted.attach(to: self, claim)
+            adopted.attach(to: self, inPlaceOf: fresh, claim)
         } else {
             adopted.goOnWithoutClient(closeCode: resumption.closeCode)
         }
@@ -132,6 +129,7 @@ extension ClientLink {
         self.resumption = nil
         noteFrames()
         fresh.dismiss()
+        arrival = nil
         self.remote = remote
         socket?.setReading(paused: false)
         return resumption

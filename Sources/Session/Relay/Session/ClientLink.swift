@@ -17,6 +17,8 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     private(set) var socket: (any ClientSocket)?
     /// Nil once the session has ended, no longer has this client, or belongs to another link.
     var session: Session?
+    /// Nil once the session is connected or has been resumed, and while another gateway has it.
+    var arrival: Arrival?
     /// The session that the client has requested, until it is here or the request has failed.
     var resumption: Resumption?
     /// Set while another gateway has the session; this link has none then.
@@ -45,21 +47,19 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     /// The client of another gateway that has yet to learn who it is: the first message says so. Nil once it is sent.
     private var introduction: [UInt8]?
 
-    init(_ session: Session, introducing principal: [UInt8]? = nil) {
-        self.session = session
-        introduction = principal
-        client = session.client
-        loop = session.loop
-        sessions = session.sessions
-    }
-
-    /// For a client whose session another gateway has agreed to give away.
-    init(_ client: ClientIdentity, _ remote: RemoteSession, sessions: SessionTable, loop: any SessionLoop) {
+    /// - Parameters:
+    ///   - arrival: a session begins by it, once the WebSocket is open.
+    ///   - remote: instead, a session that another gateway has agreed to give away.
+    init(
+        _ client: ClientIdentity, _ arrival: Arrival?, _ remote: RemoteSession? = nil,
+        introducing principal: [UInt8]? = nil, sessions: SessionTable, loop: any SessionLoop
+    ) {
         self.client = client
+        self.arrival = arrival
         self.remote = remote
         self.sessions = sessions
         self.loop = loop
-        introduction = nil
+        introduction = principal
     }
 
     // MARK: From the WebSocket
@@ -72,8 +72,8 @@ final class ClientLink: WebSocketHandler, TimerTarget {
             introduction.withUnsafeBytes { socket.sendMessage($0, isText: false, isSecret: true) }
             self.introduction = nil
         }
-        session?.opened(on: self)
         remote?.attach(to: self)
+        if let arrival { Session.begin(on: self, arrival) }
     }
 
     func webSocketReceived(_ piece: MessagePiece) {

@@ -15,7 +15,7 @@ extension Session {
 
     private func announce(as id: String) -> String? {
         let holder = SessionHolder(self)
-        guard case .translated(let translation) = dialect, translation.value.keepsOutput, let lease,
+        guard let translation, translation.value.keepsOutput, let lease,
             let patience = settings.directory.announce(
                 lease, as: id, whenFound: { holder.loop.submit { holder.session?.announced() } })
         else { return id }

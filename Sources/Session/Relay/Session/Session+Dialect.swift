@@ -17,27 +17,26 @@ extension Session {
     /// of the fleet.
     func beginDialect() {
         deadlines.connectBy = loop.now + settings.dialects.connectWait
-        if case .choosing(let chooser) = dialect, let kind = chooser.kind { return begin(kind) }
-        guard request.resume == nil, !settings.directory.isAwaited(client) else { return }
+        if let kind = link?.arrival?.dialect { return begin(kind) }
+        guard link?.arrival?.request.resume == nil, !settings.directory.isAwaited(client) else { return }
         let holder = SessionHolder(self)
         let isAsked = settings.directory.askElsewhere(client) { isElsewhere in
             guard !isElsewhere else { return }
             holder.loop.submit { holder.session?.dialUnlessChosen() }
         }
-        if !isAsked { dial(request.target) }
+        if !isAsked { dial(.standard) }
     }
 
     /// The client's first message may have been faster.
     private func dialUnlessChosen() {
-        if case .choosing = dialect, leg == nil, endOfTarget == nil { dial(request.target) }
+        if isUndecided, leg == nil, endOfTarget == nil { dial(.standard) }
     }
 
     private func begin(_ kind: DialectKind) {
         become(kind)
-        switch request.resume {
+        switch link?.arrival?.request.resume {
         case nil:
-            if case .translated(let translation) = dialect, translation.value.awaitsConnect { return }
-            dial(request.target)
+            if translation?.value.awaitsConnect != true { dial(.standard) }
         case let request? where kind.resumes:
             translate { translation, _ in translation.beginResuming() }
             link?.resume(request)
@@ -46,23 +45,22 @@ extension Session {
     }
 
     private func become(_ kind: DialectKind) {
-        deadlines.lastLook = nil
         let translation = Translation(
-            kind: kind, client: request.client, maximumMessageBytes: settings.dialects.maximumMessageBytes,
+            kind: kind, client: link?.arrival?.request.client ?? ClientDescription(),
+            maximumMessageBytes: settings.dialects.maximumMessageBytes,
             outputBufferBytes: settings.dialects.outputBufferBytes, compressor: sessions.compressor,
             makeDecompressor: { ZlibDecompressor() })
-        dialect = translation.map { .translated(TranslationHolder($0)) } ?? .raw
+        self.translation = translation.map { TranslationHolder($0) }
         recount()
     }
 
     /// The dialect is known: translates the data that both sides have sent meanwhile.
     func choose(_ kind: DialectKind) {
-        guard case .choosing(var chooser) = dialect else { return }
-        let (message, held) = (chooser.takeHeldMessage(), chooser.takeHeldOutput())
-        pending.prepend(held)
+        guard let arrival = link?.arrival, arrival.isUndecided else { return }
+        let message = arrival.decided()
         if leg == nil, endOfTarget == nil { begin(kind) } else { become(kind) }
-        if case .raw = dialect { deliverPendingRaw() }
-        if case .translated(let translation) = dialect, !translation.value.awaitsConnect { meetTarget() }
+        if translation == nil { deliverPendingRaw() }
+        if translation?.value.awaitsConnect == false { meetTarget() }
         if let message { deliver(message) }
         tellClient()
         noteClientQueue()
@@ -70,7 +68,7 @@ extension Session {
     }
 
     private func deliver(_ message: (bytes: [UInt8], isText: Bool, isLast: Bool)) {
-        if case .raw = dialect {
+        if translation == nil {
             message.bytes.withUnsafeBytes { sendToTarget($0) }
         } else {
             receive(message.bytes[...], isText: message.isText, isLast: message.isLast)
@@ -89,13 +87,13 @@ extension Session {
     }
 
     /// Nil if bytes aren't translated, or not yet.
-    var dialectKind: DialectKind? {
-        if case .translated(let translation) = dialect { translation.value.kind } else { nil }
-    }
+    var dialectKind: DialectKind? { translation?.value.kind }
 
-    var chooserDeadline: UInt64? {
-        if case .choosing(let chooser) = dialect { chooser.deadline } else { nil }
-    }
+    /// The client's dialect isn't known yet: what the target says waits, and the client's first message is the link's.
+    var isUndecided: Bool { link?.arrival?.isUndecided ?? false }
+
+    /// The client speaks telnet itself, or another protocol.
+    var passesUnchanged: Bool { translation == nil && !isUndecided }
 
     // MARK: From the client
 
@@ -116,34 +114,26 @@ extension Session {
     }
 
     func receive(_ piece: ArraySlice<UInt8>, isText: Bool, isLast: Bool) {
-        switch dialect {
-        case .raw: break
-        case .choosing(var chooser):
-            let kind = chooser.receive(piece, isText: isText, isLast: isLast)
-            dialect = .choosing(chooser)
-            if let kind { choose(kind) }
-        case .translated:
-            let canAnswer = clientHasRoom
-            translate { $0.receive(piece, isText: isText, isLast: isLast, canAnswer: canAnswer, into: &$1) }
+        guard translation != nil else {
+            if let kind = link?.arrival?.receive(piece, isText: isText, isLast: isLast) { choose(kind) }
+            return
         }
+        let canAnswer = clientHasRoom
+        translate { $0.receive(piece, isText: isText, isLast: isLast, canAnswer: canAnswer, into: &$1) }
     }
 
     // MARK: From the target
 
     /// Bytes that wait for the client.
     var clientQueue: Int {
-        if case .choosing = dialect { return 0 }
+        if translation == nil, isUndecided { return 0 }
         return (link?.queuedBytes ?? 0) + pending.count
     }
 
-    /// Uncounted output is waiting, so the target has to wait: the chooser has no room, or the target's bytes are still
-    /// compressed.
+    /// Uncounted output is waiting, so the target has to wait: it has said enough to a client whose dialect isn't known,
+    /// or its bytes are still compressed.
     var holdsMoreForClient: Bool {
-        switch dialect {
-        case .choosing(let chooser): !chooser.canHold
-        case .raw: false
-        case .translated(let translation): translation.value.holdsBytes
-        }
+        translation?.value.holdsBytes ?? (isUndecided && pending.count >= DialectChooser.maximumHeldOutput)
     }
 
     /// Tells the state machine how much output waits for the client.
@@ -160,14 +150,8 @@ extension Session {
 
     /// Takes what is pending, event by event, until the client's queue is full.
     func tellClient() {
-        guard !budget.isWaiting else { return }
-        switch dialect {
-        case .raw: break
-        case .choosing(var chooser):
-            pending.take(spare: &sessions.scratch.spare) { chooser.hold(&$0) }
-            dialect = .choosing(chooser)
-        case .translated: translatePending()
-        }
+        guard !budget.isWaiting, translation != nil else { return }
+        translatePending()
     }
 
     /// As much as the budget of this turn allows; the rest waits for a later turn, after the other sessions.
@@ -199,28 +183,28 @@ extension Session {
     }
 
     private var hasMoreToTell: Bool {
-        guard case .translated(let translation) = dialect else { return false }
+        guard let translation else { return false }
         return translation.value.isConnected && machine.acceptsFromTarget
             && (pending.count > 0 || translation.value.holdsBytes)
     }
 
     /// Telnet's answers to the target may have waited for room.
     func replyToTarget() {
-        guard case .translated = dialect, (leg?.queuedBytes ?? 0) <= settings.session.targetBufferBytes else { return }
+        guard translation != nil, (leg?.queuedBytes ?? 0) <= settings.session.targetBufferBytes else { return }
         translate { $0.reply(into: &$1) }
     }
 
     /// The client is told of the target's end after all of its output.
     func tellEndOfTarget() {
         guard let endOfTarget else { return }
-        guard pending.count == 0 || isUnheard else { return }
-        switch dialect {
-        case .choosing:
-            guard isUnheard else { return }
+        if isUndecided {
+            guard !machine.acceptsFromClient else { return }
+            // The client has left before its dialect was known.
             pending.removeAll()
-        case .raw: break
-        case .translated:
-            guard !holdsBytes else { return }
+        }
+        guard pending.count == 0 else { return }
+        if let translation {
+            guard !translation.value.holdsBytes else { return }
             translate { $0.targetClosed(endOfTarget.reason, into: &$1) }
             guard !mayConnectAgain else { return leaveEndedTarget() }
         }
@@ -229,15 +213,6 @@ extension Session {
         case .finished: perform(machine.targetFinished(now: loop.now))
         case .closed(let reason): perform(machine.targetClosed(reason, now: loop.now))
         }
-    }
-
-    /// The client left before its dialect was known: the target's output is discarded.
-    private var isUnheard: Bool {
-        if case .choosing = dialect { !machine.acceptsFromClient } else { false }
-    }
-
-    private var holdsBytes: Bool {
-        if case .translated(let translation) = dialect { translation.value.holdsBytes } else { false }
     }
 
     /// The client hasn't requested a target yet: the end of the one dialled in advance doesn't end the session.
@@ -249,7 +224,7 @@ extension Session {
     }
 
     private var mayConnectAgain: Bool {
-        guard case .translated(let translation) = dialect else { return false }
+        guard let translation else { return false }
         return translation.value.awaitsConnect && !translation.value.isConnected && !translation.value.hasEnded
     }
 
@@ -260,7 +235,7 @@ extension Session {
     /// The loop's output buffer is taken out for the step, because another session may need one while orders are
     /// carried out.
     func translate(_ step: (inout Translation, inout TranslationOutput) -> Void) {
-        guard case .translated(let translation) = dialect else { return }
+        guard let translation else { return }
         var output = TranslationOutput()
         swap(&output, &sessions.scratch.output)
         step(&translation.value, &output)
@@ -291,7 +266,7 @@ extension Session {
             deadlines.connectBy = nil  // From here on the dial has its own deadline.
             dialCount += 1
             guard dialCount <= Self.maximumDials else { return perform(machine.close(.tooManyDials, now: loop.now)) }
-            dial(target == .standard ? request.target : target)
+            dial(target)
         case .resume(let request): link?.resume(request)
         case .close(let reason): perform(machine.close(reason, now: loop.now))
         }

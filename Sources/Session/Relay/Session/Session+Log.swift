@@ -42,8 +42,7 @@ extension Session {
 
     /// What the operator can do about the end; nil: the reason says all.
     var endRemark: String? {
-        guard machine.endReason == .targetBroken, case .translated(let translation) = dialect else { return nil }
-        return translation.value.brokenStream?.remark
+        machine.endReason == .targetBroken ? translation?.value.brokenStream?.remark : nil
     }
 
     func text(of target: AuthorizedTarget?) -> Logger.MetadataValue {

@@ -9,9 +9,11 @@ extension Session {
         settings.metrics.dialled(outcome, nanoseconds: max(loop.now, start) - start)
     }
 
+    var dialectLabel: DialectLabel { isUndecided ? .undecided : .known(dialectKind ?? .raw) }
+
     /// Its dialect or its target has changed.
     func recount() {
-        let new = leg.map { SessionPlace(dialect: DialectLabel(dialect), configuredRoute: $0.target.routeLabel) }
+        let new = leg.map { SessionPlace(dialect: dialectLabel, configuredRoute: $0.target.routeLabel) }
         guard new != place else { return }
         settings.metrics.sessionMoved(from: place, to: new)
         place = new
@@ -20,7 +22,7 @@ extension Session {
     /// - Parameter lastSeq: the last message that the client has seen.
     func noteResumed(after lastSeq: UInt64) {
         settings.metrics.resumed(ResumeOutcome.resumed)
-        guard case .translated(let translation) = dialect, translation.value.hasLost(after: lastSeq) else { return }
+        guard let translation, translation.value.hasLost(after: lastSeq) else { return }
         settings.metrics.resumeHasGap()
     }
 }
@@ -31,18 +33,9 @@ extension AuthorizedTarget {
 }
 
 /// A session's dialect, as a label.
-private enum DialectLabel: Hashable, MetricLabel {
+enum DialectLabel: Hashable, MetricLabel {
     case undecided
     case known(DialectKind)
-
-    init(_ state: DialectState) {
-        self =
-            switch state {
-            case .choosing: .undecided
-            case .raw: .known(.raw)
-            case .translated(let translation): .known(translation.value.kind)
-            }
-    }
 
     var rawValue: String {
         switch self {

@@ -56,7 +56,7 @@ extension Session {
 
     /// Hands the session off, for `claim`. A client that is still attached is told that it was taken over.
     func handOff(to other: any SessionLoop, _ claim: SessionClaimant) -> HandOff {
-        guard case .translated(let translation) = dialect, translation.value.isResumable, machine.isResumable,
+        guard let translation, translation.value.isResumable, machine.isResumable,
             lease == claim.lease
         else { return .refused(.expired) }
         guard claim.dialect == translation.value.kind else { return .refused(.invalid) }
@@ -103,7 +103,7 @@ extension Session {
     }
 
     /// Adds the counts of `fresh`, whose client it takes over.
-    func add(_ fresh: Session) {
+    private func add(_ fresh: Session) {
         meter.add(fresh.meter, now: loop.now)
         counters.add(fresh.counters)
         dialCount += fresh.dialCount
@@ -111,11 +111,15 @@ extension Session {
         if fresh.client.address.prefix != client.address.prefix { addressShare = fresh.addressShare }
     }
 
-    /// The session belongs to the client of `link` from here on.
-    func attach(to link: ClientLink, _ claim: SessionClaimant) {
+    /// The session belongs to the client of `link` from here on, and `fresh`, which that has until now, ends.
+    func attach(to link: ClientLink, inPlaceOf fresh: Session, _ claim: SessionClaimant) {
+        add(fresh)
+        fresh.dismiss()
+        link.session = self
         log("session resumed", [LogKeys.session: "\(link.client.session)", LogKeys.resumed: "\(client.session)"])
         client = link.client
         self.link = link
+        link.arrival = nil
         // Its target was lost during the move.
         guard !isOver, machine.isResumable else { return attachToEnding(link) }
         let actions = machine.clientAttached(now: loop.now)
@@ -148,7 +152,7 @@ extension Session {
         settings.metrics.resumed(ResumeOutcome(failure))
         translate { $0.resumeFailed(failure, into: &$1) }
         // An upgrade that names a session may have been admitted only for it.
-        if request.resume != nil { perform(machine.close(failure.close, now: loop.now)) }
+        if link?.arrival?.request.resume != nil { perform(machine.close(failure.close, now: loop.now)) }
     }
 }
 

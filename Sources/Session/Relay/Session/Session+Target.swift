@@ -9,11 +9,16 @@ import WireText
 /// The target's side of a session: its choice and its connection.
 extension Session {
     /// The only way to a target, for all dialects: the policy decides about each.
-    func dial(_ request: TargetRequest) {
+    ///
+    /// - Parameter named: by the dialect; `standard` is the one that the upgrade names.
+    func dial(_ named: TargetRequest) {
         // A connection dialled after the session's end would never be closed.
         guard machine.isUnderway else { return }
-        guard let permit else { return perform(machine.close(.invalidResume, now: loop.now)) }
-        let decided = request == self.request.target ? route : nil
+        guard let arrival = link?.arrival, let permit = arrival.permit else {
+            return perform(machine.close(.invalidResume, now: loop.now))
+        }
+        let request = named == .standard ? arrival.request.target : named
+        let decided = request == arrival.request.target ? arrival.route : nil
         let decision = (decided ?? settings.targets.decide(request)).admitting(client.principal.identity.method)
         switch decision.limited(to: client.principal.routes) {
         case .refused(let refusal): refuse(request, refusal)
@@ -63,13 +68,11 @@ extension Session {
     /// A client that hasn't sent a message yet may be about to resume a session, which needs no new lease: it is
     /// refused when its dialect is known.
     private func refuseLease() {
-        switch dialect {
-        case .choosing: break
-        case .raw: perform(machine.close(.tooManySessions, now: loop.now))
-        case .translated:
-            translate { $0.dialFailed(.limited, into: &$1) }
-            deadlines.connectBy = loop.now + settings.dialects.connectWait
+        guard translation != nil else {
+            return isUndecided ? () : perform(machine.close(.tooManySessions, now: loop.now))
         }
+        translate { $0.dialFailed(.limited, into: &$1) }
+        deadlines.connectBy = loop.now + settings.dialects.connectWait
     }
 
     func releaseLease() {
@@ -81,7 +84,7 @@ extension Session {
 
     private func refuse(_ request: TargetRequest, _ refusal: TargetRefusal) {
         log("target refused", [LogKeys.target: "\(request.name)", LogKeys.reason: "\(refusal.rawValue)"])
-        if case .translated = dialect {
+        if translation != nil {
             translate { $0.dialFailed(DialFailure(refusal, of: request), into: &$1) }
             deadlines.connectBy = loop.now + settings.dialects.connectWait
         } else {
@@ -103,6 +106,7 @@ extension Session {
         let token = SessionToken(using: &generator)
         let identity = SessionIdentity(id: id, token: token.text)
         self.id = id
+        link?.arrival = nil
         translate { $0.connected(identity, telnet: telnet, into: &$1) }
         openForResuming(as: identity.id, token)
         sendTicket()
@@ -112,27 +116,22 @@ extension Session {
     }
 
     /// The client has asked for the target, in a message or by its upgrade.
-    private var awaitsTarget: Bool {
-        if case .translated(let translation) = dialect { translation.value.isDialing } else { false }
-    }
+    private var awaitsTarget: Bool { translation?.value.isDialing ?? false }
 
     private func openForResuming(as id: String, _ token: SessionToken) {
-        guard case .translated(let translation) = dialect, translation.value.isResumable, let lease else { return }
+        guard let translation, translation.value.isResumable, let lease else { return }
         machine.setResumable()
         settings.directory.open(lease, as: id, token, of: client, heldBy: SessionHolder(self))
     }
 
     /// - Returns: whether the session continues: the client may request another target.
     func dialFailed(_ error: TCPError) -> Bool {
-        switch dialect {
-        case .raw, .choosing: return false
-        case .translated:
-            releaseLease()
-            translate { $0.dialFailed(DialFailure(error), into: &$1) }
-            deadlines.connectBy = loop.now + settings.dialects.connectWait
-            perform(machine.targetDrained(queued: 0, now: loop.now))
-            return machine.acceptsFromClient
-        }
+        guard translation != nil else { return false }
+        releaseLease()
+        translate { $0.dialFailed(DialFailure(error), into: &$1) }
+        deadlines.connectBy = loop.now + settings.dialects.connectWait
+        perform(machine.targetDrained(queued: 0, now: loop.now))
+        return machine.acceptsFromClient
     }
 
     private func telnetSettings(for target: AuthorizedTarget) -> TelnetClientSettings {
@@ -147,23 +146,8 @@ extension Session {
 
     // MARK: Time
 
-    /// A delayed loop runs its timers before it reads its sockets, where a message that arrived in time may be waiting.
-    /// The choice is therefore made one turn after the deadline.
-    private func chooseInTime(_ now: UInt64) {
-        guard case .choosing(var chooser) = dialect, let kind = chooser.tick(now: now) else { return }
-        guard let turn = lastTurnOfWait, turn != loop.turn else {
-            lastTurnOfWait = lastTurnOfWait ?? loop.turn
-            deadlines.lastLook = now + Self.oneTurn
-            return
-        }
-        dialect = .choosing(chooser)
-        choose(kind)
-    }
-
-    private static var oneTurn: UInt64 { 1_000_000 }
-
     func deadlineReached(_ now: UInt64) {
-        chooseInTime(now)
+        if let kind = link?.arrival?.tick(now: now, turn: loop.turn) { choose(kind) }
         guard machine.isUnderway else { return }
         endPauses(now)
         if deadlines.takeAnnouncement(now) { announced() }
@@ -175,14 +159,14 @@ extension Session {
 
     /// Only a target that negotiates gets something; one that doesn't may begin to.
     private func keepTargetAlive(_ now: UInt64) {
-        guard case .translated = dialect else { return }
+        guard translation != nil else { return }
         deadlines.sentToTarget(at: now, keepAlive: settings.dialects.keepAlive)
         translate { $0.keepAlive(into: &$1) }
     }
 
     /// The client has to name a target: it hasn't yet, or the named one was unreachable.
     private var awaitsConnect: Bool {
-        guard case .translated(let translation) = dialect else { return false }
+        guard let translation else { return false }
         return translation.value.awaitsConnect && !translation.value.isConnected
     }
 }

@@ -11,7 +11,7 @@ extension Session {
     func sendTicket() {
         // The process that takes over wouldn't know it.
         guard client.principal.isByTicket, link?.socket != nil, !settings.drain.isHandingOver,
-            case .translated(let translation) = dialect, translation.value.hasNotices
+            let translation, translation.value.hasNotices
         else { return }
         let gate = sessions.gate
         guard let id else {

@@ -18,12 +18,6 @@ final class Session: TargetLegHandler, TimerTarget {
     var client: ClientIdentity
     let settings: SessionSettings
     var loop: any SessionLoop
-    let request: SessionRequest
-    /// About the target of `request`; nil: this session has a target already.
-    let route: TargetDecision?
-    /// Nil: this session is only there until the one that its client resumes has taken its place, or has a target
-    /// already.
-    let permit: SessionPermit?
     unowned var sessions: SessionTable
     /// Nil while there is no client: before the WebSocket is open, while the session is detached and while it moves.
     var link: ClientLink?
@@ -40,14 +34,13 @@ final class Session: TargetLegHandler, TimerTarget {
     var leg: TargetLeg?
     /// For the log: the one of `leg`, also when that has ended.
     var lastTarget: AuthorizedTarget?
-    var dialect: DialectState
-    /// Empty while the dialect is raw.
+    /// Nil while the dialect isn't known, and where bytes pass unchanged.
+    var translation: TranslationHolder?
+    /// Empty while bytes pass unchanged.
     var pending = PendingInput()
     /// The target has ended; the client is told after the pending output.
     var endOfTarget: EndOfTarget?
     @exclusivity(unchecked) var deadlines = SessionDeadlines()
-    /// The turn in which the wait for the client's first message was over.
-    var lastTurnOfWait: UInt64?
     @exclusivity(unchecked) var meter: TrafficMeter
     @exclusivity(unchecked) var pacing: PacingBucket
     /// Of the client's address; nil: there is no limit.
@@ -78,52 +71,35 @@ final class Session: TargetLegHandler, TimerTarget {
     /// It has ended, or its link has another session.
     private(set) var isOver = false
 
-    init(
-        admitted: Admitted, client: ClientIdentity, upgrade: Upgrade, settings: SessionSettings,
-        sessions: SessionTable, loop: any SessionLoop
+    private init(
+        _ machine: SessionStateMachine, of client: ClientIdentity, _ globalLease: SessionLease?, openedAt: UInt64,
+        settings: SessionSettings, sessions: SessionTable, loop: any SessionLoop
     ) {
-        globalLease = admitted.globalLease
-        permit = admitted.permit
+        self.globalLease = globalLease
         self.client = client
-        request = upgrade.session
-        route = upgrade.route
         self.settings = settings
         self.sessions = sessions
         self.loop = loop
         timer = loop.makeTimer()
-        let now = loop.now
-        openedAt = now
-        machine = SessionStateMachine(limits: settings.session, now: now)
+        self.openedAt = openedAt
+        self.machine = machine
         meter = TrafficMeter(
             messagesPerSecond: settings.traffic.messagesPerSecond,
             bytesPerSecond: settings.traffic.clientBytesPerSecond)
         pacing = PacingBucket(perSecond: settings.traffic.targetBytesPerSecond)
         addressShare = settings.traffic.perAddress?.join(client.address.prefix)
-        dialect = .choosing(upgrade.chooser(settings.dialects, now: now))
     }
 
     /// One that goes on from another process, without a client, from ``beginRestored()`` on.
-    init(
+    convenience init(
         _ state: SessionState, of client: ClientIdentity, _ translation: Translation, settings: SessionSettings,
         sessions: SessionTable, loop: any SessionLoop
     ) {
-        globalLease = sessions.gate.leaseForRestored()
-        permit = nil
-        self.client = client
-        request = SessionRequest(target: .standard, client: ClientDescription(), dialect: nil, resume: nil)
-        route = nil
-        self.settings = settings
-        self.sessions = sessions
-        self.loop = loop
-        timer = loop.makeTimer()
-        openedAt = state.openedAt
-        machine = SessionStateMachine(state.machine, limits: settings.session, now: loop.now)
-        meter = TrafficMeter(
-            messagesPerSecond: settings.traffic.messagesPerSecond,
-            bytesPerSecond: settings.traffic.clientBytesPerSecond)
-        pacing = PacingBucket(perSecond: settings.traffic.targetBytesPerSecond)
-        addressShare = settings.traffic.perAddress?.join(client.address.prefix)
-        dialect = .translated(TranslationHolder(translation))
+        self.init(
+            SessionStateMachine(state.machine, limits: settings.session, now: loop.now), of: client,
+            sessions.gate.leaseForRestored(), openedAt: state.openedAt, settings: settings, sessions: sessions,
+            loop: loop)
+        self.translation = TranslationHolder(translation)
         dialCount = state.dialCount
         counters = state.counters
         id = state.entry.id
@@ -131,7 +107,18 @@ final class Session: TargetLegHandler, TimerTarget {
 
     // MARK: The client
 
-    func opened(on link: ClientLink) {
+    /// A session begins for the client of `link`, whose WebSocket is open.
+    static func begin(on link: ClientLink, _ arrival: Arrival) {
+        let (now, globalLease) = (link.loop.now, arrival.globalLease)
+        arrival.globalLease = nil
+        let session = Session(
+            SessionStateMachine(limits: arrival.settings.session, now: now), of: link.client, globalLease,
+            openedAt: now, settings: arrival.settings, sessions: link.sessions, loop: link.loop)
+        link.session = session
+        session.opened(on: link)
+    }
+
+    private func opened(on link: ClientLink) {
         self.link = link
         counters.isCompressed = link.isCompressed
         sessions.insert(self)
@@ -152,7 +139,7 @@ final class Session: TargetLegHandler, TimerTarget {
             link.resumption?.hold(piece)
             return
         }
-        if case .raw = dialect {
+        if passesUnchanged {
             leg?.send(piece.bytes)
         } else {
             receive(piece)
@@ -163,7 +150,7 @@ final class Session: TargetLegHandler, TimerTarget {
     /// In dialects with errors an oversized message is answered. In the others the client wouldn't know that it was
     /// discarded.
     private func isOfSize(_ piece: MessagePiece, _ link: ClientLink) -> Bool {
-        if case .translated(let translation) = dialect, translation.value.answersErrors { return true }
+        if let translation, translation.value.answersErrors { return true }
         return link.fits(piece, in: settings.dialects.maximumMessageBytes)
     }
 
@@ -177,8 +164,7 @@ final class Session: TargetLegHandler, TimerTarget {
     }
 
     func endsSession(_ code: UInt16?) -> Bool {
-        guard case .translated(let translation) = dialect else { return true }
-        return translation.value.endsSession(closeCode: code)
+        translation?.value.endsSession(closeCode: code) ?? true
     }
 
     func clientLost(_ reason: EndReason) {
@@ -200,6 +186,7 @@ final class Session: TargetLegHandler, TimerTarget {
             noteDial(.connected, since: leg.dialledAt)
         }
         let actions = machine.targetConnected(now: loop.now)
+        if passesUnchanged { link?.arrival = nil }
         translationConnected()
         perform(actions)
     }
@@ -207,7 +194,7 @@ final class Session: TargetLegHandler, TimerTarget {
     func targetSent(_ bytes: UnsafeRawBufferPointer) {
         guard machine.acceptsFromTarget else { return }
         pace(bytes.count, steps: 1)
-        if case .raw = dialect {
+        if passesUnchanged {
             guard let socket = link?.socket else { return }
             noteRelayed(bytes.count)
             socket.send(bytes)
@@ -250,7 +237,7 @@ final class Session: TargetLegHandler, TimerTarget {
     /// Ends the session in order. A client whose dialect isn't known yet gets the target's output unchanged.
     func close(_ reason: CloseReason) {
         link?.resumption?.closeReason = reason
-        if chooserDeadline != nil, leg != nil { choose(.raw) }
+        if isUndecided, leg != nil { choose(.raw) }
         perform(machine.close(reason, now: loop.now))
     }
 
@@ -324,7 +311,7 @@ final class Session: TargetLegHandler, TimerTarget {
 
     func armTimer() {
         guard !isOver else { return }
-        let own = machine.isUnderway ? deadlines.next(choosing: chooserDeadline) : nil
+        let own = machine.isUnderway ? deadlines.next(choosing: link?.arrival?.deadline) : nil
         switch (machine.nextDeadline, own) {
         case (let first?, let second?): timer.arm(at: min(first, second), calling: self)
         case (let only?, nil), (nil, let only?): timer.arm(at: only, calling: self)

@@ -7,8 +7,6 @@ struct SessionDeadlines {
     /// When a side that has sent too much is read again.
     var readClient: UInt64?
     var readTarget: UInt64?
-    /// When to look for the client's first message again.
-    var lastLook: UInt64?
     /// When to ask the directory again for a session that is moving to another connection.
     var resume: UInt64?
     /// When the client is told of its session, whether other gateways find it or not.
@@ -28,11 +26,12 @@ struct SessionDeadlines {
     mutating func takeAnnouncement(_ now: UInt64) -> Bool { Self.take(&announcement, now) }
     mutating func takeReadTarget(_ now: UInt64) -> Bool { Self.take(&readTarget, now) }
 
+    /// - Parameter choosing: when the wait for the client's first message is over.
     func next(choosing: UInt64?) -> UInt64? {
         let reading = min(readClient ?? .max, readTarget ?? .max, resume ?? .max)
         let next = min(
             min(connectBy ?? .max, announcement ?? .max), nextTicket ?? .max,
-            min(keepAlive ?? .max, lastLook ?? choosing ?? .max), reading)
+            min(keepAlive ?? .max, choosing ?? .max), reading)
         return next == .max ? nil : next
     }
 

@@ -30,11 +30,12 @@ extension DefaultDialect: RawRepresentable, CaseIterable {
 ///
 /// A subprotocol or a fixed default chooses at once. Otherwise the first message does: an object with `type` is typed,
 /// one with `connect` is legacy, anything else is raw. MUDs speak first, so a raw client may wait for the MUD: after a
-/// time without a first message the connection is raw. Until then the output of both sides is held here, within limits.
+/// time without a first message the connection is raw. Until then the client's message is held here, and the target's
+/// output by the session, both within limits.
 package struct DialectChooser: Sendable {
     /// `DIALECT_WAIT_MS`, in nanoseconds.
     package static let defaultWait: UInt64 = 1_500_000_000
-    /// The most output of the target held while no dialect is chosen.
+    /// With so much output of the target held, the target isn't read until a dialect is chosen.
     package static let maximumHeldOutput = 16_384
 
     package private(set) var kind: DialectKind?
@@ -43,7 +44,6 @@ package struct DialectChooser: Sendable {
 
     private let waitEnd: UInt64
     private let maximumMessageBytes: Int
-    private var heldOutput: [UInt8] = []
     private var message: [UInt8] = []
     /// The message's first byte that isn't white space.
     private var firstByte: UInt8?
@@ -99,23 +99,6 @@ package struct DialectChooser: Sendable {
         guard kind == nil, now >= waitEnd else { return nil }
         kind = .raw
         return kind
-    }
-
-    // MARK: What is held
-
-    /// Takes output of the target as far as there is room; the rest stays in `input`, and the caller stops reading.
-    package mutating func hold(_ input: inout ArraySlice<UInt8>) {
-        let taken = input.prefix(Self.maximumHeldOutput - heldOutput.count)
-        heldOutput.append(contentsOf: taken)
-        input = input.dropFirst(taken.count)
-    }
-
-    package var canHold: Bool { heldOutput.count < Self.maximumHeldOutput }
-
-    /// The target's output so far. Call it once the dialect is chosen; nothing is held after that.
-    package mutating func takeHeldOutput() -> [UInt8] {
-        defer { heldOutput = [] }
-        return heldOutput
     }
 
     /// The received part of the first message, to be processed as if it came now; nil if nothing was received.

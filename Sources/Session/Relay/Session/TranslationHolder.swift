@@ -1,23 +1,16 @@
 import Compression
 import RelayCore
 
-/// The dialect of a session's client, and the translation between it and the target's telnet.
-enum DialectState {
-    /// The dialect isn't known yet: see `DialectChooser`.
-    case choosing(DialectChooser)
-    /// The client speaks telnet itself, or another protocol: bytes pass unchanged.
-    case raw
-    case translated(TranslationHolder)
-}
-
-/// The session's translation, changed in place: reading it doesn't copy the large value.
+/// The translation between a client's dialect and the target's telnet, changed in place: reading it doesn't copy the
+/// large value.
 final class TranslationHolder {
     var value: Translation
 
     init(_ value: Translation) { self.value = value }
 }
 
-/// Output of the target that isn't translated yet: the rest of one read when the client's queue was full.
+/// Output of the target that isn't translated yet: the rest of one read when the client's queue was full, and what it
+/// has said before the dialect is known.
 ///
 /// While it is empty it holds no memory: its array goes from one session to the next, as the `spare` of their reactor.
 struct PendingInput {
@@ -32,12 +25,6 @@ struct PendingInput {
     mutating func append(_ more: UnsafeRawBufferPointer, spare: inout [UInt8]) {
         if bytes.capacity == 0 { swap(&bytes, &spare) }
         bytes.append(contentsOf: more)
-    }
-
-    /// Puts bytes before all others: they came earlier.
-    mutating func prepend(_ earlier: [UInt8]) {
-        bytes = earlier + bytes[start...]
-        start = 0
     }
 
     mutating func removeAll() {
