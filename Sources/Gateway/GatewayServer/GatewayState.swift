@@ -1,7 +1,6 @@
 import Admission
 import DPoP
 import KeyStore
-import KeyStoreSQLite
 import Logging
 import Observability
 import PrometheusText
@@ -13,8 +12,9 @@ import Settings
 struct GatewayState: Sendable {
     /// What this process has read at its start: a reload changes none of it.
     let start: StartConfiguration
+    let fleet: GatewayFleet
     /// Nil for a gateway that is alone, if neither App Attest was configured nor ATTESTED_KEYS_PATH set at the start.
-    let store: GatewayStore?
+    let store: (any GatewayStore)?
     /// The next tickets of sessions; nil in a fleet, whose store has them.
     let keptTickets: (any KeptTicketStore)?
     /// Nil without App Attest.
@@ -36,10 +36,6 @@ struct GatewayState: Sendable {
     let challenges: Challenges
     let tickets: TicketOffice
     let directory: SessionDirectory
-    /// Nil: alone.
-    let holdings: FleetHoldings?
-    /// Nil without FLEET_BIND.
-    let link: FleetLink?
     /// `MESSAGES_PER_SECOND_PER_ADDRESS`
     let messages: AddressPaces
 
@@ -80,20 +76,19 @@ struct GatewayState: Sendable {
             challengesPerMinute: figures.now.challengesPerMinute,
             registrationsPerMinute: figures.now.registrationsPerMinute,
             tokensPerMinute: figures.now.tokensPerMinute, maximumEntries: maximumEntries)
-        let store = try Self.openStore(start, StoreObserver(metrics), member: member, logger)
+        let observer = StoreObserver(metrics)
+        let fleet = try GatewayFleet(start, observer, member: member, logger: logger)
+        self.fleet = fleet
+        let store = try Self.store(of: fleet, start, observer)
         self.store = store
         challenges = Challenges(
             epoch: .now, timeToLive: .seconds(start.limits.challengeLifetimeSeconds),
-            maximumSpent: start.tokens.maximumProofs, fleet: store?.fleet?.fleet.identity)
-        keptTickets = try Self.keptTickets(in: store, StoreObserver(metrics))
+            maximumSpent: start.tokens.maximumProofs, fleet: fleet.identity)
+        keptTickets = try Self.keptTickets(in: store, observer)
         tickets = TicketOffice(
-            timeToLive: .seconds(start.tickets.lifetimeSeconds), fleet: store?.fleet?.fleet, kept: keptTickets)
-        let holdings = store?.fleet.map { FleetHoldings(of: $0, logger) }
-        self.holdings = holdings
-        let link = try FleetLink(start.fleetListener, store?.fleet, logger: logger)
-        self.link = link
-        directory = SessionDirectory(SessionLeaseLimits(), announcer: link?.sessions, counts: holdings)
-        holdings?.attach(directory)
+            timeToLive: .seconds(start.tickets.lifetimeSeconds), fleet: fleet.shared, kept: keptTickets)
+        directory = SessionDirectory(SessionLeaseLimits(), announcer: fleet.announcer, counts: fleet.counts)
+        fleet.attach(directory)
         messages = AddressPaces(perSecond: nil)
         tokens = if let store, start.hasAppAttest { try TokenState(start, store, signing) } else { nil }
     }
@@ -115,7 +110,7 @@ struct GatewayState: Sendable {
         journal.setLinesPerMinute(live.logs.auditRefusalsPerMinute)
         tokens?.setSchedule(live.tokens)
         tickets.setNextLifetime(live.nextTicketLifetime)
-        link?.forwarding.setLimits(ForwardLimits(live))
+        fleet.forwarding?.setLimits(ForwardLimits(live))
     }
 
     private static func openAudit(
@@ -128,43 +123,20 @@ struct GatewayState: Sendable {
         }
     }
 
-    private static func openStore(
-        _ start: StartConfiguration, _ observer: StoreObserver, member: String?, _ logger: Logger
-    ) throws(GatewayError) -> GatewayStore? {
-        if let database = start.fleetStore {
-            return .fleet(try FleetStore(database, observer, member: member, logger: logger))
-        }
-        guard start.usesStoreFile else { return nil }
-        let reactors = start.process.reactorThreads ?? Cores.count
-        return .file(try openFile(start.keyStore, reactors: reactors, observer))
+    /// - Returns: nil if the gateway needs none.
+    private static func store(
+        of fleet: GatewayFleet, _ start: StartConfiguration, _ observer: StoreObserver
+    ) throws(GatewayError) -> (any GatewayStore)? {
+        if let shared = fleet.store { return shared }
+        return start.usesStoreFile ? try FileStore(start, observer) : nil
     }
 
     private static func keptTickets(
-        in store: GatewayStore?, _ observer: StoreObserver
+        in store: (any GatewayStore)?, _ observer: StoreObserver
     ) throws(GatewayError) -> (any KeptTicketStore)? {
         let maximum = TicketOffice.defaultMaximum * KeptTicket.perSession
-        switch store {
-        case nil: return MemoryKeptTickets(maximum: maximum)
-        case .fleet: return nil
-        case .file(let file):
-            do throws(KeyRegistryError) {
-                return try SQLiteKeptTickets(of: file, maximum: maximum, observer: observer)
-            } catch {
-                throw .store(path: file.path, "\(error)")
-            }
-        }
-    }
-
-    private static func openFile(
-        _ storage: StartValues<KeyStoreSection>, reactors: Int, _ observer: StoreObserver
-    ) throws(GatewayError) -> SQLiteKeyRegistry {
-        var limits = SQLiteKeyRegistry.Limits()
-        limits.connectionsPerPool = reactors
-        do throws(KeyRegistryError) {
-            return try SQLiteKeyRegistry(path: storage.path, limits: limits, observer: observer)
-        } catch {
-            throw .store(path: storage.path, "\(error)")
-        }
+        guard let store else { return MemoryKeptTickets(maximum: maximum) }
+        return try store.keptTickets(maximum: maximum, observer)
     }
 }
 

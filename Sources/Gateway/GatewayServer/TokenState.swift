@@ -8,7 +8,7 @@ import Settings
 /// of the issuer.
 struct TokenState: Sendable {
     let keys: TokenKeys
-    private let store: GatewayStore
+    private let store: any GatewayStore
     private let publicOrigin: String?
     /// On which clients reach the gateway.
     let port: ListeningPort
@@ -18,7 +18,9 @@ struct TokenState: Sendable {
     static let keySetMaximumAge = 3_600
 
     /// Creates the first signing key and the secret of nonces if the store has none.
-    init(_ start: StartConfiguration, _ store: GatewayStore, _ schedule: SigningKeySchedule) throws(GatewayError) {
+    init(
+        _ start: StartConfiguration, _ store: any GatewayStore, _ schedule: SigningKeySchedule
+    ) throws(GatewayError) {
         let now = Date.now
         let isFirst: Bool
         do throws(SigningKeyError) {
@@ -30,9 +32,9 @@ struct TokenState: Sendable {
         self.store = store
         publicOrigin = start.tickets.publicOrigin
         port = ListeningPort(start.listener.port)
-        // What an earlier process has accepted it has accepted before this moment. A fleet's database remembers it.
+        // What an earlier process has accepted it has accepted before this moment, unless the store remembers it.
         replays = ProofReplays(
-            maximum: start.tokens.maximumProofs, followingAt: isFirst || store.fleet != nil ? nil : .now)
+            maximum: start.tokens.maximumProofs, followingAt: isFirst || store.remembersProofs ? nil : .now)
     }
 
     /// - Parameters:
@@ -86,7 +88,7 @@ struct TokenState: Sendable {
     }
 
     private static func open(
-        _ store: GatewayStore, _ schedule: SigningKeySchedule, at time: Date
+        _ store: any GatewayStore, _ schedule: SigningKeySchedule, at time: Date
     ) throws(SigningKeyError) -> TokenKeys {
         let stored = try SigningKeyRotation(store.signingKeys, schedule: schedule).keepUp(at: time)
         let secret = try signingKeyErrors { () throws(KeyRegistryError) in
