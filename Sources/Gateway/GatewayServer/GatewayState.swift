@@ -27,7 +27,7 @@ struct GatewayState: Sendable {
     let census: ConnectionCensus
     let compression: CompressionMemory
     let drain = DrainSwitch()
-    /// What the limits of the gate read at each event.
+    /// What limits read at each event.
     private let figures: Current<LiveFigures>
     let leases: SessionLeases
     let requests: RequestLimits
@@ -55,16 +55,21 @@ struct GatewayState: Sendable {
         _ start: StartConfiguration, signing: SigningKeySchedule, member: String?, logger: Logger
     ) throws(GatewayError) {
         self.start = start
+        let figures = Current(LiveFigures(signing: signing))
+        self.figures = figures
         registry = MetricRegistry(MetricName.families)
         let metrics = GatewayMetrics(factory: registry)
         self.metrics = metrics
         audit = try Self.openAudit(path: start.logs.auditLogPath, logger: logger)
         journal = RefusalJournal(
-            audit: audit, metrics: metrics, logger: logger, linesPerMinute: RefusalDigest.defaultLinesPerPeriod)
-        census = ConnectionCensus(maximum: 0, maximumPerAddress: 0)
-        compression = CompressionMemory(sessionBytes: FixedLimits.compressionSessionBytes, totalBytes: 0)
-        let figures = Current(LiveFigures())
-        self.figures = figures
+            audit: audit, metrics: metrics, logger: logger, linesPerMinute: figures.now.auditRefusalsPerMinute)
+        census = ConnectionCensus(
+            maximum: figures.now.maximumConnections, maximumPerAddress: figures.now.connectionsPerAddress,
+            handshakes: HandshakeRates(
+                perSecond: figures.now.handshakesPerSecond,
+                perSecondPerAddress: figures.now.handshakesPerSecondPerAddress))
+        compression = CompressionMemory(
+            sessionBytes: FixedLimits.compressionSessionBytes, totalBytes: figures.now.compressionBytes)
         leases = SessionLeases(maximum: figures.now.maximumSessions)
         let maximumEntries = start.limits.maximumLimiterEntries
         requests = RequestLimits(
@@ -77,7 +82,8 @@ struct GatewayState: Sendable {
             registrationsPerMinute: figures.now.registrationsPerMinute,
             tokensPerMinute: figures.now.tokensPerMinute, maximumEntries: maximumEntries)
         let observer = StoreObserver(metrics)
-        let fleet = try GatewayFleet(start, observer, member: member, logger: logger)
+        let fleet = try GatewayFleet(
+            start, observer, limits: figures.now.forwards, member: member, logger: logger)
         self.fleet = fleet
         let store = try Self.store(of: fleet, start, observer)
         self.store = store
@@ -86,32 +92,17 @@ struct GatewayState: Sendable {
             maximumSpent: start.tokens.maximumProofs, fleet: fleet.identity)
         keptTickets = try Self.keptTickets(in: store, observer)
         tickets = TicketOffice(
-            timeToLive: .seconds(start.tickets.lifetimeSeconds), fleet: fleet.shared, kept: keptTickets)
-        directory = SessionDirectory(SessionLeaseLimits(), announcer: fleet.announcer, counts: fleet.counts)
+            timeToLive: .seconds(start.tickets.lifetimeSeconds), fleet: fleet.shared, kept: keptTickets,
+            nextLifetime: figures.now.nextTicketLifetime)
+        directory = SessionDirectory(figures.now.sessions, announcer: fleet.announcer, counts: fleet.counts)
         fleet.attach(directory)
-        messages = AddressPaces(perSecond: nil)
-        tokens = if let store, start.hasAppAttest { try TokenState(start, store, signing) } else { nil }
+        messages = AddressPaces(perSecond: figures.now.messagesPerSecondPerAddress)
+        tokens = if let store, start.hasAppAttest { try TokenState(start, store, figures.now.signing) } else { nil }
     }
 
-    /// Applies what the settings say now, at the start and at each reload. Counts are kept, and existing sessions
-    /// continue.
-    func apply(_ live: LiveConfiguration) {
-        figures.replace(with: LiveFigures(live))
-        let connections = live.connections
-        census.setLimits(
-            maximum: connections.maximum ?? FileLimit.capacity, maximumPerAddress: connections.maximumPerAddress)
-        census.handshakes.setLimits(
-            perSecond: connections.handshakesPerSecond,
-            perSecondPerAddress: connections.handshakesPerSecondPerAddress)
-        compression.setLimits(
-            sessionBytes: FixedLimits.compressionSessionBytes, totalBytes: live.compression.totalBytes)
-        directory.setLimits(SessionLeaseLimits(live))
-        messages.setRate(perSecond: live.traffic.messagesPerSecondPerAddress)
-        journal.setLinesPerMinute(live.logs.auditRefusalsPerMinute)
-        tokens?.setSchedule(live.tokens)
-        tickets.setNextLifetime(live.nextTicketLifetime)
-        fleet.forwarding?.setLimits(ForwardLimits(live))
-    }
+    /// What the settings say now, at the start and at each reload: everything here reads it where it uses it. Counts are
+    /// kept, and existing sessions continue.
+    func apply(_ live: LiveConfiguration) { figures.replace(with: LiveFigures(live)) }
 
     private static func openAudit(
         path: String?, logger: Logger
@@ -170,29 +161,5 @@ extension StoreFailure {
             case .queueFull: .queueFull
             case .unavailable: .unavailable
             }
-    }
-}
-
-extension LiveConfiguration {
-    /// A next ticket is renewed at half of it: so after the loss of its session it is valid for as long as a session
-    /// waits for its client. Nil: none does.
-    fileprivate var nextTicketLifetime: Duration? {
-        self.resume.graceMinutes == 0 ? nil : .seconds(2 * 60 * self.resume.graceMinutes)
-    }
-}
-
-extension SessionLeaseLimits {
-    fileprivate init(_ live: LiveConfiguration) {
-        let session = live.session
-        self.init(
-            perDevice: session.maximumPerDevice, perAddress: session.maximumPerAddress,
-            grace: .seconds(live.resume.graceMinutes * 60))
-    }
-}
-
-extension ForwardLimits {
-    fileprivate init(_ live: LiveConfiguration) {
-        self.init()
-        idleSeconds = live.session.gatewaySilenceSeconds
     }
 }

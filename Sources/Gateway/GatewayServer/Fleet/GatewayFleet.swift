@@ -18,16 +18,19 @@ final class GatewayFleet: Sendable {
     private let link: FleetLink?
     private let membership = Mutex<FleetMember?>(nil)
 
-    /// - Parameter member: the fleet's id of the process that this one replaces.
+    /// - Parameters:
+    ///   - limits: of what goes to other gateways; read at each connection.
+    ///   - member: the fleet's id of the process that this one replaces.
     init(
-        _ start: StartConfiguration, _ observer: StoreObserver, member: String?, logger: Logger
+        _ start: StartConfiguration, _ observer: StoreObserver,
+        limits: @autoclosure @escaping @Sendable () -> ForwardLimits, member: String?, logger: Logger
     ) throws(GatewayError) {
         let database = try start.fleetStore.map { configuration throws(GatewayError) in
             try FleetStore(configuration, observer, member: member, logger: logger)
         }
         self.database = database
         holdings = database.map { FleetHoldings(of: $0, logger) }
-        link = try FleetLink(start.fleetListener, database, logger: logger)
+        link = try FleetLink(start.fleetListener, database, limits, logger: logger)
     }
 
     private var member: FleetMember? { membership.withLock { $0 } }
