@@ -32,16 +32,17 @@ struct AddressPacesTests {
     }
 
     @Test func `a reload's rate applies to existing and new sessions`() {
-        let paces = AddressPaces(perSecond: nil)
+        let rate = Current<Int?>(nil)
+        let paces = AddressPaces(perSecond: rate.now)
         let share = paces.join(prefix)
         for _ in 0..<100 { #expect(share.spend(now: begin) == nil) }
-        paces.setRate(perSecond: 1)
+        rate.replace(with: 1)
         _ = share.spend(now: begin)
         #expect(share.spend(now: begin) != nil)
         let later = paces.join(other)
         _ = later.spend(now: begin)
         #expect(later.spend(now: begin) != nil)
-        paces.setRate(perSecond: nil)
+        rate.replace(with: nil)
         #expect(share.readableAt(begin) == nil && later.readableAt(begin) == nil)
     }
 }

@@ -97,7 +97,7 @@ import Testing
         var limits = SQLiteKeyRegistry.Limits()
         limits.administrationBusyMilliseconds = 50
         let store = try SQLiteKeyRegistry(path: folder.file("keys.sqlite"), limits: limits)
-        let probe = StoreProbe(.file(store), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let probe = StoreProbe(FileStore(store), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         await probe.tryOut()
         #expect(probe.problem() == nil)
         let lock = try await StoreLock.take(store.path)

@@ -12,6 +12,7 @@ import WireText
 @Suite struct RefusalJournalTests {
     private let bench: ConfigurationBench
     private let path: String
+    private let linesPerMinute: Current<Int>
     private let journal: RefusalJournal
     private let start = MonotonicTime(nanoseconds: 1_000)
 
@@ -19,9 +20,11 @@ import WireText
         bench = try ConfigurationBench()
         path = try bench.file("audit.log", "")
         let logger = Logger(label: "journal") { _ in SwiftLogNoOpLogHandler() }
+        let linesPerMinute = Current(300)
+        self.linesPerMinute = linesPerMinute
         journal = RefusalJournal(
             audit: try AuditLog(path: path, logger: logger), metrics: GatewayMetrics(), logger: logger,
-            linesPerMinute: 300)
+            linesPerMinute: linesPerMinute.now)
     }
 
     private var lines: [[String: String]] {
@@ -132,7 +135,7 @@ import WireText
 
     /// They have their own budget: a flood of them doesn't use up lines for the gate's decisions.
     @Test func `refused requests don't go into the audit log`() throws {
-        journal.setLinesPerMinute(20)
+        linesPerMinute.replace(with: 20)
         #expect(try refuse(500, .request, .notFound) == 10)
         #expect(try refuse(500, .request, .rateLimited) == 0)
         #expect(try refuse(10, .upgrade, .unknownKey) == 10)

@@ -75,7 +75,7 @@ enum TextComparisonTable {
             "Gateway/GatewayServer/Fleet/FleetMember",
             "Gateway/GatewayServer/Fleet/FleetSecretStore",
             "Gateway/OperatorTools/Store/FleetStatus",
-            "Gateway/GatewayServer/Forwarding/FleetLink",
+            "Gateway/GatewayServer/Fleet/FleetLink",
             "Gateway/GatewayServer/Gateway",
             "Gateway/GatewayServer/GatewayService",
             "Gateway/GatewayServer/Inspection/GatewayInspector",

@@ -10,7 +10,8 @@ struct ConnectionCensusTests {
     }
 
     @Test func `a socket above the total limit is refused until another one leaves`() throws {
-        let census = ConnectionCensus(maximum: 3, maximumPerAddress: 3)
+        let maximum = Figure(3)
+        let census = ConnectionCensus(maximum: maximum.now, maximumPerAddress: 3)
         let peers = try (1...4).map { try peer("192.0.2.\($0)") }
         for index in 0..<3 { #expect(census.enter(peers[index]) == nil) }
         #expect(census.enter(peers[3]) == .total)
@@ -20,11 +21,11 @@ struct ConnectionCensusTests {
         #expect(census.enter(peers[3]) == nil)
         #expect(census.enter(peers[1]) == .total)
         // A new limit applies at once, but closes no open socket.
-        census.setLimits(maximum: 2, maximumPerAddress: 3)
+        maximum.replace(with: 2)
         #expect(census.total == 3)
         census.leave(peers[3])
         #expect(census.enter(peers[1]) == .total)
-        census.setLimits(maximum: 3, maximumPerAddress: 3)
+        maximum.replace(with: 3)
         #expect(census.enter(peers[1]) == nil)
     }
 

@@ -53,10 +53,11 @@ struct HandshakeRatesTests {
     }
 
     @Test func `new limits apply at once`() {
-        let rates = HandshakeRates(perSecond: 1, perSecondPerAddress: 1)
+        let perAddress = Figure(1)
+        let rates = HandshakeRates(perSecond: 1, perSecondPerAddress: perAddress.now)
         for _ in 0..<10 { #expect(rates.admits(address(1), at: start)) }
         #expect(!rates.admits(address(1), at: start))
-        rates.setLimits(perSecond: 1, perSecondPerAddress: 100)
+        perAddress.replace(with: 100)
         #expect(rates.admits(address(1), at: start + second / 100))
     }
 

@@ -39,8 +39,6 @@ package final class Gateway: Sendable {
     /// Nil without a store.
     let revocations: RevocationWatcher?
     let inspector: GatewayInspector
-    /// Nil for a gateway that is alone.
-    let member: FleetMember?
     /// Changed only by reloads.
     let current: CurrentSnapshot
     private let standardTarget: TargetEndpoint
@@ -84,7 +82,7 @@ package final class Gateway: Sendable {
             pending: { server.registrationCount })
         self.inspector = inspector
         revocations = try state.store.map { store throws(GatewayError) in
-            try RevocationWatcher(store, state.tokens?.keys, of: server, logger: logger)
+            try RevocationWatcher(store, state.tokens?.keys, state.fleet.blockList, of: server, logger: logger)
         }
         let port = try gatewayErrors { () throws(ReactorError) in
             do throws(ReactorError) {
@@ -98,10 +96,8 @@ package final class Gateway: Sendable {
             }
         }
         state.tokens?.port.set(Int(port))
-        self.member = FleetMember(state, server, port: Int(port), connections: { pool.census.total }, logger: logger)
-        if let member = self.member, let link = state.link {
-            try link.listen(by: server, edge: parts.edge, sockets: sockets, as: member)
-        }
+        try state.fleet.join(
+            state, server, pool, port: Int(port), edge: parts.edge, sockets: sockets, logger: logger)
         ownsInternalFile = sockets.internalListener.map { $0.ownedPath != nil } ?? true
         let scheme = configuration.tls == nil ? "http" : "https"
         let names = sockets.edge.isEmpty ? hosts.map { "\($0):\(port)" } : sockets.edgeNames
@@ -129,7 +125,7 @@ package final class Gateway: Sendable {
             }
         }
         sockets.closeUnused(
-            fleet: state.link == nil, internalListener: start.internalListener.address == nil,
+            fleet: !state.fleet.listens, internalListener: start.internalListener.address == nil,
             control: start.tickets.controlSocketPath == nil)
         if sockets.accepts { pool.setAccepting(true) }
         for warning in loaded.warningsNow { logger.warning("\(warning)") }

@@ -34,10 +34,10 @@ struct GatewayParts {
         gate.allowedOrigins = live.gate.allowedOrigins.compactMap { WebOrigin($0) }
         gate.allowsMissingOrigin = live.gate.allowsMissingOrigin
         gate.blockList = live.blockList
-        gate.fleetBlockList = state.store?.fleet?.blocks.list
+        gate.fleetBlockList = state.fleet.blockList
         gate.sharedSecrets = live.sharedSecrets
         gate.limits = state.upgrades
-        if let fleet = state.store?.fleet { gate.storeRetryAfter = { fleet.retryAfter } }
+        if let store = state.store { gate.storeRetryAfter = { store.retryAfter } }
         gate.mayComeBack = { [directory = state.directory] in directory.mayComeBack($0, $1) }
         gate.findSession = { [directory = state.directory] in directory.find($0, at: $1) }
         let parts = MethodParts(
@@ -59,7 +59,7 @@ struct GatewayParts {
             whenAuditFails: live.logs.auditFull, metrics: state.metrics, logger: logger)
         relay.webClient = WebClientPage.answer(
             title: live.tickets.webClientTitle, noTicket: live.tickets.webClientNoTicket)
-        relay.forwarding = state.link?.forwarding
+        relay.forwarding = state.fleet.forwarding
         relay.appAuth = live.gate.appAuthDemand
         relay.internalAccess = InternalAccess(
             token: live.internalToken, acceptsCertificates: pinned.internalTLS?.clients != nil)

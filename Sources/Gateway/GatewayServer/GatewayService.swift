@@ -44,8 +44,9 @@ struct GatewayService: Service {
         let checkpoints = Task { await checkpoint() }
         let revocations = Task { await gateway.revocations?.run() }
         let expiries = Task { await closeExpired() }
-        let member = Task { await gateway.member?.run() }
-        let holdings = Task { await gateway.state.holdings?.run() }
+        let fleet = gateway.state.fleet
+        let member = Task { await fleet.runMember() }
+        let holdings = Task { await fleet.runHoldings() }
         let probes = isInspected ? [Task { await inspectReactors() }, Task { await inspectStore() }] : []
         try? await gracefulShutdown()
         for task in untilStopped + [checkpoints, expiries] { task.cancel() }
@@ -53,7 +54,7 @@ struct GatewayService: Service {
         revocations.cancel()
         for task in [member, holdings] { task.cancel() }
         await member.value
-        await gateway.member?.leave()
+        await fleet.leave()
         watchdog?.cancel()
         for task in probes { task.cancel() }
         // Until here SIGHUP is trapped.
@@ -79,7 +80,7 @@ struct GatewayService: Service {
             gateway.state.journal.writeDue(at: MonotonicTime(nanoseconds: Reactor.monotonicNow))
             gateway.state.audit.retry(at: .now())
             rotation.note(gateway.rotateIfDue(), in: gateway.logger)
-            gateway.state.store?.fleet?.keepSecrets(gateway.logger)
+            gateway.state.fleet.keepSecrets(gateway.logger)
             memory.note(gateway.pool.census.total)
             let time = Int64(Date.now.timeIntervalSince1970)
             let warnings = [

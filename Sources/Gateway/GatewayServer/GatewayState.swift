@@ -1,7 +1,6 @@
 import Admission
 import DPoP
 import KeyStore
-import KeyStoreSQLite
 import Logging
 import Observability
 import PrometheusText
@@ -13,8 +12,9 @@ import Settings
 struct GatewayState: Sendable {
     /// What this process has read at its start: a reload changes none of it.
     let start: StartConfiguration
+    let fleet: GatewayFleet
     /// Nil for a gateway that is alone, if neither App Attest was configured nor ATTESTED_KEYS_PATH set at the start.
-    let store: GatewayStore?
+    let store: (any GatewayStore)?
     /// The next tickets of sessions; nil in a fleet, whose store has them.
     let keptTickets: (any KeptTicketStore)?
     /// Nil without App Attest.
@@ -27,7 +27,7 @@ struct GatewayState: Sendable {
     let census: ConnectionCensus
     let compression: CompressionMemory
     let drain = DrainSwitch()
-    /// What the limits of the gate read at each event.
+    /// What limits read at each event.
     private let figures: Current<LiveFigures>
     let leases: SessionLeases
     let requests: RequestLimits
@@ -36,10 +36,6 @@ struct GatewayState: Sendable {
     let challenges: Challenges
     let tickets: TicketOffice
     let directory: SessionDirectory
-    /// Nil: alone.
-    let holdings: FleetHoldings?
-    /// Nil without FLEET_BIND.
-    let link: FleetLink?
     /// `MESSAGES_PER_SECOND_PER_ADDRESS`
     let messages: AddressPaces
 
@@ -59,16 +55,21 @@ struct GatewayState: Sendable {
         _ start: StartConfiguration, signing: SigningKeySchedule, member: String?, logger: Logger
     ) throws(GatewayError) {
         self.start = start
+        let figures = Current(LiveFigures(signing: signing))
+        self.figures = figures
         registry = MetricRegistry(MetricName.families)
         let metrics = GatewayMetrics(factory: registry)
         self.metrics = metrics
         audit = try Self.openAudit(path: start.logs.auditLogPath, logger: logger)
         journal = RefusalJournal(
-            audit: audit, metrics: metrics, logger: logger, linesPerMinute: RefusalDigest.defaultLinesPerPeriod)
-        census = ConnectionCensus(maximum: 0, maximumPerAddress: 0)
-        compression = CompressionMemory(sessionBytes: FixedLimits.compressionSessionBytes, totalBytes: 0)
-        let figures = Current(LiveFigures())
-        self.figures = figures
+            audit: audit, metrics: metrics, logger: logger, linesPerMinute: figures.now.auditRefusalsPerMinute)
+        census = ConnectionCensus(
+            maximum: figures.now.maximumConnections, maximumPerAddress: figures.now.connectionsPerAddress,
+            handshakes: HandshakeRates(
+                perSecond: figures.now.handshakesPerSecond,
+                perSecondPerAddress: figures.now.handshakesPerSecondPerAddress))
+        compression = CompressionMemory(
+            sessionBytes: FixedLimits.compressionSessionBytes, totalBytes: figures.now.compressionBytes)
         leases = SessionLeases(maximum: figures.now.maximumSessions)
         let maximumEntries = start.limits.maximumLimiterEntries
         requests = RequestLimits(
@@ -80,43 +81,28 @@ struct GatewayState: Sendable {
             challengesPerMinute: figures.now.challengesPerMinute,
             registrationsPerMinute: figures.now.registrationsPerMinute,
             tokensPerMinute: figures.now.tokensPerMinute, maximumEntries: maximumEntries)
-        let store = try Self.openStore(start, StoreObserver(metrics), member: member, logger)
+        let observer = StoreObserver(metrics)
+        let fleet = try GatewayFleet(
+            start, observer, limits: figures.now.forwards, member: member, logger: logger)
+        self.fleet = fleet
+        let store = try Self.store(of: fleet, start, observer)
         self.store = store
         challenges = Challenges(
             epoch: .now, timeToLive: .seconds(start.limits.challengeLifetimeSeconds),
-            maximumSpent: start.tokens.maximumProofs, fleet: store?.fleet?.fleet.identity)
-        keptTickets = try Self.keptTickets(in: store, StoreObserver(metrics))
+            maximumSpent: start.tokens.maximumProofs, fleet: fleet.identity)
+        keptTickets = try Self.keptTickets(in: store, observer)
         tickets = TicketOffice(
-            timeToLive: .seconds(start.tickets.lifetimeSeconds), fleet: store?.fleet?.fleet, kept: keptTickets)
-        let holdings = store?.fleet.map { FleetHoldings(of: $0, logger) }
-        self.holdings = holdings
-        let link = try FleetLink(start.fleetListener, store?.fleet, logger: logger)
-        self.link = link
-        directory = SessionDirectory(SessionLeaseLimits(), announcer: link?.sessions, counts: holdings)
-        holdings?.attach(directory)
-        messages = AddressPaces(perSecond: nil)
-        tokens = if let store, start.hasAppAttest { try TokenState(start, store, signing) } else { nil }
+            timeToLive: .seconds(start.tickets.lifetimeSeconds), fleet: fleet.shared, kept: keptTickets,
+            nextLifetime: figures.now.nextTicketLifetime)
+        directory = SessionDirectory(figures.now.sessions, announcer: fleet.announcer, counts: fleet.counts)
+        fleet.attach(directory)
+        messages = AddressPaces(perSecond: figures.now.messagesPerSecondPerAddress)
+        tokens = if let store, start.hasAppAttest { try TokenState(start, store, figures.now.signing) } else { nil }
     }
 
-    /// Applies what the settings say now, at the start and at each reload. Counts are kept, and existing sessions
-    /// continue.
-    func apply(_ live: LiveConfiguration) {
-        figures.replace(with: LiveFigures(live))
-        let connections = live.connections
-        census.setLimits(
-            maximum: connections.maximum ?? FileLimit.capacity, maximumPerAddress: connections.maximumPerAddress)
-        census.handshakes.setLimits(
-            perSecond: connections.handshakesPerSecond,
-            perSecondPerAddress: connections.handshakesPerSecondPerAddress)
-        compression.setLimits(
-            sessionBytes: FixedLimits.compressionSessionBytes, totalBytes: live.compression.totalBytes)
-        directory.setLimits(SessionLeaseLimits(live))
-        messages.setRate(perSecond: live.traffic.messagesPerSecondPerAddress)
-        journal.setLinesPerMinute(live.logs.auditRefusalsPerMinute)
-        tokens?.setSchedule(live.tokens)
-        tickets.setNextLifetime(live.nextTicketLifetime)
-        link?.forwarding.setLimits(ForwardLimits(live))
-    }
+    /// What the settings say now, at the start and at each reload: everything here reads it where it uses it. Counts are
+    /// kept, and existing sessions continue.
+    func apply(_ live: LiveConfiguration) { figures.replace(with: LiveFigures(live)) }
 
     private static func openAudit(
         path: String?, logger: Logger
@@ -128,43 +114,20 @@ struct GatewayState: Sendable {
         }
     }
 
-    private static func openStore(
-        _ start: StartConfiguration, _ observer: StoreObserver, member: String?, _ logger: Logger
-    ) throws(GatewayError) -> GatewayStore? {
-        if let database = start.fleetStore {
-            return .fleet(try FleetStore(database, observer, member: member, logger: logger))
-        }
-        guard start.usesStoreFile else { return nil }
-        let reactors = start.process.reactorThreads ?? Cores.count
-        return .file(try openFile(start.keyStore, reactors: reactors, observer))
+    /// - Returns: nil if the gateway needs none.
+    private static func store(
+        of fleet: GatewayFleet, _ start: StartConfiguration, _ observer: StoreObserver
+    ) throws(GatewayError) -> (any GatewayStore)? {
+        if let shared = fleet.store { return shared }
+        return start.usesStoreFile ? try FileStore(start, observer) : nil
     }
 
     private static func keptTickets(
-        in store: GatewayStore?, _ observer: StoreObserver
+        in store: (any GatewayStore)?, _ observer: StoreObserver
     ) throws(GatewayError) -> (any KeptTicketStore)? {
         let maximum = TicketOffice.defaultMaximum * KeptTicket.perSession
-        switch store {
-        case nil: return MemoryKeptTickets(maximum: maximum)
-        case .fleet: return nil
-        case .file(let file):
-            do throws(KeyRegistryError) {
-                return try SQLiteKeptTickets(of: file, maximum: maximum, observer: observer)
-            } catch {
-                throw .store(path: file.path, "\(error)")
-            }
-        }
-    }
-
-    private static func openFile(
-        _ storage: StartValues<KeyStoreSection>, reactors: Int, _ observer: StoreObserver
-    ) throws(GatewayError) -> SQLiteKeyRegistry {
-        var limits = SQLiteKeyRegistry.Limits()
-        limits.connectionsPerPool = reactors
-        do throws(KeyRegistryError) {
-            return try SQLiteKeyRegistry(path: storage.path, limits: limits, observer: observer)
-        } catch {
-            throw .store(path: storage.path, "\(error)")
-        }
+        guard let store else { return MemoryKeptTickets(maximum: maximum) }
+        return try store.keptTickets(maximum: maximum, observer)
     }
 }
 
@@ -198,29 +161,5 @@ extension StoreFailure {
             case .queueFull: .queueFull
             case .unavailable: .unavailable
             }
-    }
-}
-
-extension LiveConfiguration {
-    /// A next ticket is renewed at half of it: so after the loss of its session it is valid for as long as a session
-    /// waits for its client. Nil: none does.
-    fileprivate var nextTicketLifetime: Duration? {
-        self.resume.graceMinutes == 0 ? nil : .seconds(2 * 60 * self.resume.graceMinutes)
-    }
-}
-
-extension SessionLeaseLimits {
-    fileprivate init(_ live: LiveConfiguration) {
-        let session = live.session
-        self.init(
-            perDevice: session.maximumPerDevice, perAddress: session.maximumPerAddress,
-            grace: .seconds(live.resume.graceMinutes * 60))
-    }
-}
-
-extension ForwardLimits {
-    fileprivate init(_ live: LiveConfiguration) {
-        self.init()
-        idleSeconds = live.session.gatewaySilenceSeconds
     }
 }

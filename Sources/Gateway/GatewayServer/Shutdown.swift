@@ -76,13 +76,13 @@ struct Shutdown {
         // A new process that is beginning to serve goes first.
         gateway.handingOver.withLock { _ in gateway.state.drain.beginDraining() }
         gateway.server.beginDraining()
-        gateway.member?.hurry()
+        gateway.state.fleet.hurry()
         gateway.control?.close()
         gateway.reportDrain()
         await note("draining: sessions may end by themselves", milliseconds: grace)
         if await !waitForSilence(until: start + .milliseconds(grace)) {
             await note("closing the sessions that are left", milliseconds: limit - grace)
-            gateway.member?.beginLeaving()
+            gateway.state.fleet.beginLeaving()
             gateway.server.closeSessions()
             _ = await waitForSilence(until: deadline)
         }

@@ -8,7 +8,7 @@ import Settings
 /// of the issuer.
 struct TokenState: Sendable {
     let keys: TokenKeys
-    private let store: GatewayStore
+    private let store: any GatewayStore
     private let publicOrigin: String?
     /// On which clients reach the gateway.
     let port: ListeningPort
@@ -18,7 +18,12 @@ struct TokenState: Sendable {
     static let keySetMaximumAge = 3_600
 
     /// Creates the first signing key and the secret of nonces if the store has none.
-    init(_ start: StartConfiguration, _ store: GatewayStore, _ schedule: SigningKeySchedule) throws(GatewayError) {
+    ///
+    /// - Parameter schedule: when signing keys are replaced, and for how long they are kept; read at each use.
+    init(
+        _ start: StartConfiguration, _ store: any GatewayStore,
+        _ schedule: @autoclosure @escaping @Sendable () -> SigningKeySchedule
+    ) throws(GatewayError) {
         let now = Date.now
         let isFirst: Bool
         do throws(SigningKeyError) {
@@ -30,9 +35,9 @@ struct TokenState: Sendable {
         self.store = store
         publicOrigin = start.tickets.publicOrigin
         port = ListeningPort(start.listener.port)
-        // What an earlier process has accepted it has accepted before this moment. A fleet's database remembers it.
+        // What an earlier process has accepted it has accepted before this moment, unless the store remembers it.
         replays = ProofReplays(
-            maximum: start.tokens.maximumProofs, followingAt: isFirst || store.fleet != nil ? nil : .now)
+            maximum: start.tokens.maximumProofs, followingAt: isFirst || store.remembersProofs ? nil : .now)
     }
 
     /// - Parameters:
@@ -68,8 +73,6 @@ struct TokenState: Sendable {
         try replays.resource.restore(carried.forResources)
     }
 
-    func setSchedule(_ tokens: LiveValues<TokenSection>) { keys.setSchedule(Self.schedule(tokens)) }
-
     /// Adds a signing key if one is due. It waits for the disk.
     func rotateIfDue(_ tokens: LiveValues<TokenSection>, at time: Date) throws(SigningKeyError) {
         guard keys.isRotationDue(at: time) else { return }
@@ -86,14 +89,14 @@ struct TokenState: Sendable {
     }
 
     private static func open(
-        _ store: GatewayStore, _ schedule: SigningKeySchedule, at time: Date
+        _ store: any GatewayStore, _ schedule: @escaping @Sendable () -> SigningKeySchedule, at time: Date
     ) throws(SigningKeyError) -> TokenKeys {
-        let stored = try SigningKeyRotation(store.signingKeys, schedule: schedule).keepUp(at: time)
+        let stored = try SigningKeyRotation(store.signingKeys, schedule: schedule()).keepUp(at: time)
         let secret = try signingKeyErrors { () throws(KeyRegistryError) in
             try store.signingKeys.secret(
                 named: TokenKeys.nonceSecretName, creating: RandomBytes.make(TokenKeys.nonceSecretBytes))
         }
-        guard let keys = TokenKeys(stored, schedule: schedule, nonceSecret: secret) else { throw .damaged }
+        guard let keys = TokenKeys(stored, schedule: schedule(), nonceSecret: secret) else { throw .damaged }
         return keys
     }
 }

@@ -13,25 +13,35 @@ package final class AdmissionJournal: Sendable {
     private let audit: AuditLog
     private let metrics: GatewayMetrics
     private let logger: Logger
+    private let linesPerMinute: @Sendable () -> Int
     private let digest: Mutex<AdmissionDigest>
     /// Of the log alone.
     private let logged: Mutex<AdmissionDigest>
 
     /// - Parameter linesPerMinute: `AUDIT_REFUSALS_PER_MINUTE`
-    init(audit: AuditLog, metrics: GatewayMetrics, logger: Logger, linesPerMinute: Int) {
+    init(
+        audit: AuditLog, metrics: GatewayMetrics, logger: Logger, linesPerMinute: @escaping @Sendable () -> Int
+    ) {
+        self.linesPerMinute = linesPerMinute
         self.audit = audit
         self.metrics = metrics
         self.logger = logger
-        digest = Mutex(AdmissionDigest(linesPerPeriod: linesPerMinute))
+        digest = Mutex(AdmissionDigest(linesPerPeriod: linesPerMinute()))
         logged = Mutex(
             AdmissionDigest(
-                linesPerPeriod: linesPerMinute, perKind: AdmissionDigest.loggedPerKind,
+                linesPerPeriod: linesPerMinute(), perKind: AdmissionDigest.loggedPerKind,
                 perAddress: AdmissionDigest.loggedPerAddress))
     }
 
-    func setLinesPerMinute(_ lines: Int) {
-        digest.withLock { $0.setLinesPerPeriod(lines) }
-        logged.withLock { $0.setLinesPerPeriod(lines) }
+    /// With the number of lines of now.
+    private func use<Value: Sendable>(
+        _ digest: borrowing Mutex<AdmissionDigest>, _ body: (inout AdmissionDigest) -> Value
+    ) -> Value {
+        let lines = linesPerMinute()
+        return digest.withLock { digest in
+            digest.setLinesPerPeriod(lines)
+            return body(&digest)
+        }
     }
 
     /// Counts an admission, and first writes any counts that are due.
@@ -42,7 +52,7 @@ package final class AdmissionJournal: Sendable {
         _ kind: AdmissionKind, from address: IPAddress, _ mark: RefusalMark, at time: MonotonicTime
     ) -> Bool {
         guard audit.condition.isWritten else { return true }
-        let (due, isInFull) = digest.withLock { digest in
+        let (due, isInFull) = use(digest) { digest in
             (digest.takeDue(at: time), digest.note(kind, from: address.prefix, mark, at: time))
         }
         write(due)
@@ -52,7 +62,7 @@ package final class AdmissionJournal: Sendable {
     /// Counts what came of an admission that was only counted.
     func add(_ kind: AdmissionKind, _ mark: RefusalMark, at time: MonotonicTime) {
         write(
-            digest.withLock { digest in
+            use(digest) { digest in
                 let due = digest.takeDue(at: time)
                 digest.add(kind, mark, at: time)
                 return due
@@ -61,7 +71,7 @@ package final class AdmissionJournal: Sendable {
 
     /// Whether a session's line goes into the log, which the audit log doesn't have.
     func isLogged(_ kind: AdmissionKind, from address: IPAddress, _ mark: RefusalMark, at time: MonotonicTime) -> Bool {
-        let (due, isInFull) = logged.withLock { digest in
+        let (due, isInFull) = use(logged) { digest in
             (digest.takeDue(at: time), digest.note(kind, from: address.prefix, mark, at: time))
         }
         log(due)
@@ -69,13 +79,13 @@ package final class AdmissionJournal: Sendable {
     }
 
     func writeDue(at time: MonotonicTime) {
-        write(digest.withLock { $0.takeDue(at: time) })
-        log(logged.withLock { $0.takeDue(at: time) })
+        write(use(digest) { $0.takeDue(at: time) })
+        log(use(logged) { $0.takeDue(at: time) })
     }
 
     func writeAll() {
-        write(digest.withLock { $0.takeAll() })
-        log(logged.withLock { $0.takeAll() })
+        write(use(digest) { $0.takeAll() })
+        log(use(logged) { $0.takeAll() })
     }
 
     private func write(_ summaries: [AdmissionSummary]) {

@@ -14,26 +14,36 @@ package final class RefusalJournal: Sendable {
     private let audit: AuditLog
     private let metrics: GatewayMetrics
     private let logger: Logger
+    private let linesPerMinute: @Sendable () -> Int
     private let decisions: Mutex<RefusalDigest>
     private let requests: Mutex<RefusalDigest>
     /// The same for admissions.
     package let admissions: AdmissionJournal
 
-    /// - Parameter linesPerMinute: `AUDIT_REFUSALS_PER_MINUTE`
-    package init(audit: AuditLog, metrics: GatewayMetrics, logger: Logger, linesPerMinute: Int) {
+    /// - Parameter linesPerMinute: `AUDIT_REFUSALS_PER_MINUTE`. It is read at each event, and also applies to the
+    ///   current minute.
+    package init(
+        audit: AuditLog, metrics: GatewayMetrics, logger: Logger,
+        linesPerMinute: @autoclosure @escaping @Sendable () -> Int
+    ) {
+        self.linesPerMinute = linesPerMinute
         self.audit = audit
         self.metrics = metrics
         self.logger = logger
-        decisions = Mutex(RefusalDigest(linesPerPeriod: linesPerMinute))
-        requests = Mutex(RefusalDigest(linesPerPeriod: linesPerMinute))
+        decisions = Mutex(RefusalDigest(linesPerPeriod: linesPerMinute()))
+        requests = Mutex(RefusalDigest(linesPerPeriod: linesPerMinute()))
         admissions = AdmissionJournal(audit: audit, metrics: metrics, logger: logger, linesPerMinute: linesPerMinute)
     }
 
-    /// For a reload.
-    package func setLinesPerMinute(_ lines: Int) {
-        decisions.withLock { $0.linesPerPeriod = lines }
-        requests.withLock { $0.linesPerPeriod = lines }
-        admissions.setLinesPerMinute(lines)
+    /// With the number of lines of now.
+    private func use<Value: Sendable>(
+        _ digest: borrowing Mutex<RefusalDigest>, _ body: (inout RefusalDigest) -> Value
+    ) -> Value {
+        let lines = linesPerMinute()
+        return digest.withLock { digest in
+            if digest.linesPerPeriod != lines { digest.linesPerPeriod = lines }
+            return body(&digest)
+        }
     }
 
     /// Counts a refusal, and first writes any counts that are due.
@@ -42,23 +52,23 @@ package final class RefusalJournal: Sendable {
     package func isInFull(_ kind: RefusalKind, _ mark: RefusalMark, at time: MonotonicTime) -> Bool {
         let (due, isInFull) =
             kind.event == .request
-            ? requests.withLock { $0.noteAfterTakingDue(kind, mark, at: time) }
-            : decisions.withLock { $0.noteAfterTakingDue(kind, mark, at: time) }
+            ? use(requests) { $0.noteAfterTakingDue(kind, mark, at: time) }
+            : use(decisions) { $0.noteAfterTakingDue(kind, mark, at: time) }
         write(due, toAudit: kind.event != .request)
         return isInFull
     }
 
     /// Writes the counts of a minute that has ended.
     package func writeDue(at time: MonotonicTime) {
-        write(decisions.withLock { $0.takeDue(at: time) }, toAudit: true)
-        write(requests.withLock { $0.takeDue(at: time) }, toAudit: false)
+        write(use(decisions) { $0.takeDue(at: time) }, toAudit: true)
+        write(use(requests) { $0.takeDue(at: time) }, toAudit: false)
         admissions.writeDue(at: time)
     }
 
     /// Writes all current counts: before a reload, a log rotation and the end.
     package func writeAll() {
-        write(decisions.withLock { $0.takeAll() }, toAudit: true)
-        write(requests.withLock { $0.takeAll() }, toAudit: false)
+        write(use(decisions) { $0.takeAll() }, toAudit: true)
+        write(use(requests) { $0.takeAll() }, toAudit: false)
         admissions.writeAll()
     }
 

@@ -130,7 +130,7 @@ import WireText
     @Test func `the grace period is the one of the last reload`() throws {
         let book = book(perAddress: 1)
         try open(book, .anonymous, from: home, holder: 1)
-        book.register.limits.grace = .seconds(240)
+        book.limits.grace = .seconds(240)
         #expect(book.reserve(for: .anonymous, from: home, at: start + 59_999).refusal == .address)
         #expect(book.reserve(for: .anonymous, from: home, at: start + 60_000).evicted == 1)
     }

@@ -71,12 +71,12 @@ struct SessionRegisterTests {
     @Test func `lowered limits end no session but refuse new ones, and raised limits apply at once`() {
         let book = book(perDevice: 2)
         for _ in 0..<2 { #expect(book.reserve(for: alice, from: home).lease != nil) }
-        book.register.limits = SessionLeaseLimits(perDevice: 1, perAddress: 100)
+        book.limits = SessionLeaseLimits(perDevice: 1, perAddress: 100)
         #expect(book.reserve(for: alice, from: home).refusal == .device)
         #expect(book.register.count == 2)
-        book.register.limits.perDevice = 3
+        book.limits.perDevice = 3
         #expect(book.reserve(for: alice, from: home).lease != nil)
-        book.register.limits.perAddress = 3
+        book.limits.perAddress = 3
         #expect(book.reserve(for: bob, from: home).refusal == .address)
     }
 

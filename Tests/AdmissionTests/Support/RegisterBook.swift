@@ -6,11 +6,24 @@ import WireText
 final class RegisterBook<Holder> {
     typealias Lease = SessionRegister<Holder>.Lease
     var register: SessionRegister<Holder>
+    private let current: Current<SessionLeaseLimits>
 
-    init(_ register: SessionRegister<Holder> = SessionRegister()) { self.register = register }
+    /// - Parameter register: of another book, with its limits.
+    init(_ register: SessionRegister<Holder> = SessionRegister()) {
+        self.register = register
+        current = Current(register.limits)
+    }
 
     init(perDevice: Int, perAddress: Int) {
-        register = SessionRegister(limits: SessionLeaseLimits(perDevice: perDevice, perAddress: perAddress))
+        let current = Current(SessionLeaseLimits(perDevice: perDevice, perAddress: perAddress))
+        self.current = current
+        register = SessionRegister(limits: current.now)
+    }
+
+    /// What a reload changes.
+    var limits: SessionLeaseLimits {
+        get { current.now }
+        set { current.replace(with: newValue) }
     }
 
     /// - Parameters:

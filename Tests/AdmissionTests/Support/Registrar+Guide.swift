@@ -6,7 +6,7 @@ extension Registrar {
     /// A registration in the guide's dialect, which has no proof.
     func register(
         body: [UInt8], from address: IPAddress, at moment: Moment,
-        unless refuse: @Sendable (RegisteredKey) -> Refusal? = { _ in nil }
+        unless refuse: @escaping Registrar.Objection = { _ in nil }
     ) async -> RegistrationOutcome {
         await register(
             TokenRequest(body: body, proofs: [], method: "POST", url: "", address: address, moment: moment),

@@ -205,10 +205,13 @@ struct NextTicketTests {
     }
 
     @Test func `follows a reload of its lifetime`() throws {
-        let office = try #require(bench.settings.tickets)
+        let current = Current<Duration?>(Self.lifetime)
+        var bench = self.bench
+        bench.settings.tickets = TicketOffice(kept: store, nextLifetime: current.now)
         for (lifetime, seconds) in [(Duration.seconds(120), 120), (.seconds(1), 30), (nil, 30)] {
-            office.setNextLifetime(lifetime)
-            guard case .issued(let issued) = try issue(to: Principal(debugging: .good), "\(seconds)") else {
+            current.replace(with: lifetime)
+            guard case .issued(let issued) = try issue(to: Principal(debugging: .good), "\(seconds)", by: bench.gate)
+            else {
                 throw NoTicket()
             }
             #expect(issued.expiresIn == seconds)

@@ -40,7 +40,7 @@ final class Bench {
         options.traffic.clientBytesPerSecond = 0
         options.traffic.targetBytesPerSecond = 0
         try change(&options)
-        let recorder = log
+        let (recorder, leaseLimits, forwards) = (log, options.leases, options.forwards)
         let logger = Logger(label: "relay-tests") { _ in RecordingLogHandler(recorder) }
         let metrics = GatewayMetrics()
         let audit = try AuditLog(path: auditPath, logger: logger)
@@ -53,14 +53,14 @@ final class Bench {
             dialer: TargetDialer(
                 tlsMode: .plain, preferredTLS: nil, requiredTLS: nil, proxyHeader: .off, timeoutMilliseconds: 10_000),
             dialects: options.dialects, session: options.session, traffic: options.traffic, compression: .off,
-            directory: SessionDirectory(options.leases), gate: gate, drain: drain, requests: RequestLimits(),
+            directory: SessionDirectory(leaseLimits), gate: gate, drain: drain, requests: RequestLimits(),
             attestation: nil, tickets: nil, servesWebClient: false, trustedProxies: TrustedProxies(), warnings: [],
             version: "0", audit: audit,
             journal: RefusalJournal(audit: audit, metrics: metrics, logger: logger, linesPerMinute: 1_000),
             whenAuditFails: .continue, metrics: metrics, logger: logger)
         if let elsewhere = options.elsewhere {
             let tls = try TargetTLS(TargetTLSSettings(mode: .required))
-            relay.forwarding = SessionForwarding(FixedWhereabouts(found: elsewhere), tls: tls, limits: options.forwards)
+            relay.forwarding = SessionForwarding(FixedWhereabouts(found: elsewhere), tls: tls, limits: forwards)
         }
         settings = SessionSettings(relay)
         loops = [network.makeLoop(), network.makeLoop()]

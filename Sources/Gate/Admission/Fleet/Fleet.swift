@@ -47,10 +47,6 @@ package final class Fleet: Sendable {
         }
     }
 
-    func spend(_ use: FleetUse, at time: MonotonicTime) async throws(KeyRegistryError) -> MarkSpending {
-        try await Self.answer { spend(use, at: time, then: $0) }
-    }
-
     /// Spends an assertion's challenge and raises its key's counter, in one step.
     func admit(
         _ use: FleetUse, by key: KeyID, counter: UInt32, at time: MonotonicTime,
@@ -82,15 +78,6 @@ package final class Fleet: Sendable {
             then()
         }
     }
-
-    static func answer<Value: Sendable>(
-        _ call: (@escaping @Sendable (Result<Value, KeyRegistryError>) -> Void) -> Void
-    ) async throws(KeyRegistryError) -> Value {
-        let result: Result<Value, KeyRegistryError> = await withCheckedContinuation { continuation in
-            call { continuation.resume(returning: $0) }
-        }
-        return try result.get()
-    }
 }
 
 /// Something that this gateway has found to be unused, and that the whole fleet has to mark as used before it counts.
@@ -98,17 +85,6 @@ package struct FleetUse: Hashable, Sendable {
     let mark: SingleUseMark
     /// In which it was issued or found to be good.
     let incarnation: StoreIncarnation
-}
-
-extension AppAttestSettings {
-    /// A challenge that this gateway has found to be unused counts as spent when the whole fleet knows it.
-    func confirm(
-        _ spending: ChallengeSpending, at time: MonotonicTime
-    ) async throws(KeyRegistryError) -> ChallengeSpending {
-        guard case .spent(let challenge) = spending, let fleet else { return spending }
-        guard let use = challenge.fleetUse else { return .foreign }
-        return try await fleet.spend(use, at: time).refused() ?? spending
-    }
 }
 
 extension Result {

@@ -48,16 +48,6 @@ extension TokenSettings {
         return (own, ProofClaim(use: use, endpoint: endpoint, life: life))
     }
 
-    func spend(
-        _ proof: UnspentProof, at endpoint: ProofEndpoint, _ moment: Moment, freshBy sign: FreshnessSign
-    ) async throws(KeyRegistryError) -> ReplaySpending {
-        let (own, claim) = claim(proof, at: endpoint, moment, freshBy: sign)
-        guard own == .spent, let fleet else { return own.found(with: sign) }
-        return try await Fleet.answer {
-            fleet.spend(claim.use, at: claim.endpoint, in: claim.life, moment.monotonic, then: $0)
-        }.found(with: sign)
-    }
-
     /// Why this gateway would refuse the proof, apart from a lack of room; nil: it wouldn't.
     func refusal(
         of proof: UnspentProof, at endpoint: ProofEndpoint, _ moment: Moment, freshBy sign: FreshnessSign

@@ -11,10 +11,12 @@ import StrictJSON
 package struct Registrar: Sendable {
     /// `MAX_BODY_BYTES`.
     package static let defaultMaximumBodyBytes = 65_536
-    private static let storeRetryAfter = 5
+    /// Called right before the key is stored, and records that. If it returns a refusal, that is the answer and nothing
+    /// is stored.
+    package typealias Objection = @Sendable (RegisteredKey) -> Refusal?
 
     private let settings: AppAttestSettings
-    private let registry: any KeyRegistry
+    private let waiting: WaitingStore
     private let verifier: AttestationVerifier
     private let limits: EndpointLimits
     private let maximumBodyBytes: Int
@@ -29,16 +31,14 @@ package struct Registrar: Sendable {
     ) {
         self.tokens = tokens
         self.settings = settings
-        self.registry = registry
+        waiting = WaitingStore(keys: registry, attestations: verifier)
         self.verifier = verifier
         self.limits = limits
         self.maximumBodyBytes = maximumBodyBytes
     }
 
-    /// - Parameter refuse: called right before the key is stored, and records that. If it returns a refusal, that is
-    ///   the answer and nothing is stored.
     package func register(
-        _ request: TokenRequest, unless refuse: @Sendable (RegisteredKey) -> Refusal? = { _ in nil }
+        _ request: TokenRequest, unless refuse: @escaping Objection = { _ in nil }
     ) async -> RegistrationOutcome {
         if let refusal = limits.refuseRegistration(from: request.address, at: request.moment.monotonic) {
             return .refused(Self.phrased(refusal, forProofs: request.proofs))
@@ -71,198 +71,60 @@ package struct Registrar: Sendable {
     }
 
     private func registerByGuide(
-        _ body: JSONObject, at moment: Moment, unless refuse: @Sendable (RegisteredKey) -> Refusal?
+        _ body: JSONObject, at moment: Moment, unless refuse: @escaping Objection
     ) async -> RegistrationOutcome {
         switch RegistrationRequest.read(body, maximumBytes: maximumBodyBytes) {
         case .failure(let unreadable): return .refused(unreadable.refusal)
-        case .success(let request): return await register(request, at: moment, unless: refuse)
-        }
-    }
-
-    private func register(
-        _ request: RegistrationRequest, at moment: Moment, unless refuse: @Sendable (RegisteredKey) -> Refusal?
-    ) async -> RegistrationOutcome {
-        let spending: ChallengeSpending
-        do throws(KeyRegistryError) {
-            spending = try await settings.confirm(
-                settings.challenges.spend(request.nonce, at: moment.monotonic), at: moment.monotonic)
-        } catch {
-            return .refused(Self.unavailable(error))
-        }
-        switch spending {
-        case .spent(let challenge):
-            return await register(request, over: challenge, at: moment, unless: refuse)
-        case .full(let seconds):
-            let detail = "spent challenges are at their maximum"
-            return .refused(Refusal(.challengesExhausted, detail: detail, retryAfter: seconds))
-        case let failure:
-            return .refused(
-                Refusal(
-                    .invalidRegistrationNonce, detail: failure.detail, reason: failure.reason, failed: failure.failed))
-        }
-    }
-
-    private func register(
-        _ request: RegistrationRequest, over challenge: SpentChallenge, at moment: Moment,
-        unless refuse: @Sendable (RegisteredKey) -> Refusal?
-    ) async -> RegistrationOutcome {
-        do throws(AttestationError) {
-            let verified = try await verify(
-                request.attestation, of: request.keyID, over: challenge.clientDataHash, at: moment)
-            return await enrol(verified, as: request.keyID, at: moment, unless: refuse)
-        } catch {
-            let answer: RefusalAnswer = error == .rpIDHashMismatch ? .attestedAppMismatch : .attestationRejected
-            let verifier = verifier
-            let failed = FailedCheck(
-                error.check,
-                verifier.discrepancy(error, in: request.attestation, keyID: request.keyID.bytes, at: moment.date))
-            let reason = reason(error, in: request.attestation)
-            return .refused(Refusal(answer, detail: "attestation: \(error)", reason: reason, failed: failed))
-        }
-    }
-
-    /// For the client.
-    ///
-    /// - Parameter claimed: the app that the request names, if it names one.
-    private func reason(_ error: AttestationError, in attestation: [UInt8], claimed: AppID? = nil) -> String {
-        guard error == .rpIDHashMismatch else { return error.clientDescription }
-        return verifier.mismatchingPart(of: attestation, claimed: claimed).reason("the attestation is")
-    }
-
-    private func verify(
-        _ attestation: [UInt8], of id: KeyID, over clientDataHash: [UInt8], at moment: Moment
-    ) async throws(AttestationError) -> VerifiedAttestation {
-        try await verifier.verify(
-            attestation: attestation, keyID: id.bytes, clientDataHash: clientDataHash, at: moment.date)
-    }
-
-    /// A key that is revoked after it was looked up is refused by the store.
-    ///
-    /// - Parameter id: the verifier has confirmed that it is the attested key's.
-    private func enrol(
-        _ verified: VerifiedAttestation, as id: KeyID, at moment: Moment,
-        unless refuse: @Sendable (RegisteredKey) -> Refusal?
-    ) async -> RegistrationOutcome {
-        let key = DeviceKey(
-            id: id, publicKeyX963: verified.publicKeyX963, app: verified.app.description,
-            environment: verified.environment.rawValue, trustRoot: verified.trustRootFingerprint, counter: 0,
-            receipt: verified.receipt, validationCategory: verified.validationCategory,
-            bundleVersion: verified.bundleVersion, registeredAt: moment.unixMilliseconds, lastUsedAt: nil,
-            revokedAt: nil, revocationReason: nil)
-        let known: KeyStanding?
-        do throws(KeyRegistryError) {
-            known = try await registry.standing(of: id)
-        } catch {
-            return .refused(Self.unavailable(error))
-        }
-        guard known?.isRevoked != true else { return .refused(Self.revoked) }
-        if let refusal = refuse(registered(verified, id, wasKnown: known != nil)) { return .refused(refusal) }
-        do throws(KeyRegistryError) {
-            switch try await registry.enrol(key) {
-            case .enrolled: return .registered(registered(verified, id, wasKnown: false))
-            case .alreadyEnrolled: return .registered(registered(verified, id, wasKnown: true))
-            case .revoked: return .unstored(Self.revoked)
+        case .success(let request):
+            let steps = RegistrationSteps(request, settings, verifier, at: moment, unless: refuse)
+            switch await Decision(steps).run(at: moment, asking: waiting) {
+            case .success(let outcome): return outcome
+            case .failure(let error): return .refused(Self.unavailable(error))
             }
-        } catch {
-            return .unstored(Self.unavailable(error))
         }
     }
 
-    private static let revoked = Refusal(.keyRevoked, detail: "key is revoked")
-
-    private static func unavailable(_ error: KeyRegistryError) -> Refusal {
-        Refusal(
-            .attestationUnavailable, detail: "\(error)", retryAfter: storeRetryAfter, failed: FailedCheck(.keyStored))
-    }
-
-    private func registered(_ verified: VerifiedAttestation, _ id: KeyID, wasKnown: Bool) -> RegisteredKey {
-        RegisteredKey(id: id, app: verified.app, environment: verified.environment, wasKnown: wasKnown)
-    }
-}
-
-// MARK: The token dialect
-
-extension Registrar {
     private func registerWithProof(
-        _ request: TokenRequest, _ body: JSONObject, unless refuse: @Sendable (RegisteredKey) -> Refusal?
+        _ request: TokenRequest, _ object: JSONObject, unless refuse: @escaping Objection
     ) async -> RegistrationOutcome {
+        let steps: ProofRegistrationSteps
         do throws(RefusedRequest) {
-            let (id, verified) = try await verifyWithProof(request, TokenDialectBody(body))
-            let outcome = await enrol(verified, as: id, at: request.moment) { key in
-                refuse(key)?.forTokenClient()
-            }
-            return outcome.inTokenDialect
+            let body = try TokenDialectBody(object)
+            guard let tokens else { throw Self.tokensOff }
+            let presented = try PresentedRegistration(request, body, tokens, verifier, maximumBytes: maximumBodyBytes)
+            steps = ProofRegistrationSteps(presented, tokens, settings, at: request.moment, unless: refuse)
         } catch {
             return .refused(error.refusal)
         }
+        switch await Decision(steps).run(at: request.moment, asking: waiting) {
+        case .success(let outcome): return outcome
+        case .failure(let error): return RegistrationOutcome.refused(Self.unavailable(error)).inTokenDialect
+        }
     }
 
-    /// The proof is spent for an attested key alone, and the challenge after it. What bounds the attestations that a
-    /// stranger has verified is the rate of its address.
-    private func verifyWithProof(
-        _ request: TokenRequest, _ body: TokenDialectBody
-    ) async throws(RefusedRequest) -> (id: KeyID, attestation: VerifiedAttestation) {
-        guard let tokens else {
-            throw RefusedRequest(
-                .token(
-                    .attestationFailed, detail: "access tokens are not configured",
-                    reason: "access tokens are not configured at this gateway", failed: FailedCheck(.body)))
-        }
-        guard tokens.origins.areKnown else { throw RefusedRequest(.publicOriginRequired) }
-        let (id, app, nonce) = (try body.keyID(), try body.app(), try body.nonce())
-        let attestation = try body.attestationObject(maximumBytes: maximumBodyBytes)
-        let proof = try tokens.checkProof(of: request, body, .ignored)
-        let open = try settings.challenges.examine(nonce, for: .registration, at: request.moment.monotonic)
-            .openInTokenDialect()
-        try tokens.refuseUsed(proof, at: .registration, in: request.moment, freshBy: .challenge)
-        let verified = try await verify(
-            attestation, of: id, for: app, over: open.clientDataHash(binding: body.key), at: request.moment)
-        _ = try await tokens.spend(proof, at: .registration, in: request.moment, freshBy: .challenge)
-        _ = try await spend(nonce, at: request.moment)
-        return (id, verified)
+    private static var tokensOff: RefusedRequest {
+        RefusedRequest(
+            .token(
+                .attestationFailed, detail: "access tokens are not configured",
+                reason: "access tokens are not configured at this gateway", failed: FailedCheck(.body)))
     }
+}
 
-    /// The attestation must be for the app that the request names.
-    private func verify(
-        _ attestation: [UInt8], of id: KeyID, for app: AppID, over clientDataHash: [UInt8], at moment: Moment
-    ) async throws(RefusedRequest) -> VerifiedAttestation {
-        let verified: VerifiedAttestation
-        do throws(AttestationError) {
-            verified = try await verify(attestation, of: id, over: clientDataHash, at: moment)
-        } catch {
-            let (verifier, time) = (verifier, moment.date)
-            let failed = FailedCheck(
-                error.check,
-                verifier.discrepancy(error, in: attestation, keyID: id.bytes, claimed: app, at: time))
-            let reason = reason(error, in: attestation, claimed: app)
-            throw RefusedRequest(
-                .token(.attestationFailed, detail: "attestation: \(error)", reason: reason, failed: failed))
-        }
-        guard verified.app == app else {
-            throw RefusedRequest(
-                .token(
-                    .attestationFailed, detail: "attestation is for another app",
-                    reason: verified.app.reason(named: app),
-                    failed: FailedCheck(
-                        .claimedApp, expected: "an attestation for \(app), as the request says",
-                        received: "one for \(verified.app)")))
-        }
-        return verified
-    }
+extension Registrar {
+    /// Seconds.
+    private static let storeRetryAfter = 5
 
-    private func spend(_ nonce: String, at moment: Moment) async throws(RefusedRequest) -> SpentChallenge {
-        let own = settings.challenges.spend(nonce, for: .registration, at: moment.monotonic)
-        let spending: ChallengeSpending
-        do throws(KeyRegistryError) { spending = try await settings.confirm(own, at: moment.monotonic) } catch {
-            throw RefusedRequest(Self.unavailable(error).ofRegistrationInTokenDialect)
-        }
-        return try spending.spentInTokenDialect()
+    static let revoked = Refusal(.keyRevoked, detail: "key is revoked")
+
+    static func unavailable(_ error: KeyRegistryError) -> Refusal {
+        Refusal(
+            .attestationUnavailable, detail: "\(error)", retryAfter: storeRetryAfter, failed: FailedCheck(.keyStored))
     }
 }
 
 extension RegistrationOutcome {
     /// The same outcome in the words of the token dialect.
-    fileprivate var inTokenDialect: RegistrationOutcome {
+    var inTokenDialect: RegistrationOutcome {
         switch self {
         case .registered(var key):
             key.isInTokenDialect = true

@@ -48,8 +48,9 @@ package struct SessionRegister<Holder> {
         var tokensBefore: SessionTokens?
     }
 
-    /// Settable, for a reload. Lowering a limit ends no session; an identity or address above it only gets no new one.
-    package var limits: SessionLeaseLimits
+    /// Lowering a limit ends no session; an identity or address above it only gets no new one.
+    package var limits: SessionLeaseLimits { current() }
+    private let current: @Sendable () -> SessionLeaseLimits
     private(set) var entries: [Lease: Entry] = [:]
     private var leases: [ByteText: Lease] = [:]
     /// The leases of owners with a subject.
@@ -68,7 +69,10 @@ package struct SessionRegister<Holder> {
         }
     }
 
-    package init(limits: SessionLeaseLimits = SessionLeaseLimits()) { self.limits = limits }
+    /// - Parameter limits: read at each use.
+    package init(limits: @autoclosure @escaping @Sendable () -> SessionLeaseLimits = SessionLeaseLimits()) {
+        current = limits
+    }
 
     // MARK: Leases
 

@@ -7,12 +7,13 @@ package struct GateStore: Sendable {
     /// `nil`: there are no keys.
     package var devices: DeviceRegistry?
     /// `nil`: development tokens are off.
-    package var development: (any ImmediateDevelopmentTokenRegistry)?
+    package var development: (any DevelopmentTokenRegistry & ImmediateDevelopmentTokenRegistry)?
     /// `nil`: no store has tickets.
     var tickets: TicketOffice?
 
     package init(
-        devices: DeviceRegistry? = nil, development: (any ImmediateDevelopmentTokenRegistry)? = nil,
+        devices: DeviceRegistry? = nil,
+        development: (any DevelopmentTokenRegistry & ImmediateDevelopmentTokenRegistry)? = nil,
         tickets: TicketOffice? = nil
     ) {
         self.devices = devices
@@ -38,10 +39,17 @@ package struct GateStore: Sendable {
         case .spend:
             // This gateway's own replay store has found it unused, and there is no other one.
             return fleet == nil ? .spend(.spent) : nil
+        case .confirm(let use):
+            guard fleet != nil else { return .confirm(.spent) }
+            return use == nil ? .confirm(.foreign) : nil
         case .grant(let id):
             return .grant(
                 try development?.standing(ofGrant: id, at: moment.unixMilliseconds) ?? .refused(.unknown))
-        case .ticket, .own: return nil
+        case .trying(let question):
+            do throws(KeyRegistryError) { return try answerAtOnce(question, at: moment) } catch {
+                return .failed(error)
+            }
+        case .ticket, .own, .redeem, .attestation, .enrol: return nil
         }
     }
 
@@ -91,6 +99,7 @@ package struct GateStore: Sendable {
         } catch { return then(.failure(error)) }
         switch (question, fleet, tickets) {
         case (.own(let ask), _, _): ask { then($0.map(StoreAnswer.own)) }
+        case (.trying(let question), _, _): answer(question, at: moment) { then(.success($0.orFailed)) }
         case (.ticket(let question), _, let tickets?):
             tickets.answer(question, at: moment) { then($0.map(StoreAnswer.ticket)) }
         case (_, let fleet?, _): fleet.answer(question, at: moment.monotonic, then: then)
@@ -111,7 +120,11 @@ extension Fleet {
             admit(challenge, by: claim.key, counter: claim.counter, at: time) { then($0.map(StoreAnswer.admit)) }
         case .spend(let claim):
             spend(claim.use, at: claim.endpoint, in: claim.life, time) { then($0.map(StoreAnswer.spend)) }
-        case .grant, .ticket, .own: preconditionFailure("These are answered elsewhere.")
+        case .confirm(let use):
+            guard let use else { return then(.success(.confirm(.foreign))) }
+            spend(use, at: time) { then($0.map(StoreAnswer.confirm)) }
+        case .redeem, .attestation, .enrol: then(.failure(.unavailable("the question is for one who may wait")))
+        case .grant, .ticket, .own, .trying: preconditionFailure("These are answered elsewhere.")
         }
     }
 
@@ -132,6 +145,16 @@ extension Fleet {
             if use == .assertion, case .failure(let error) = loaded { return then(.failure(error)) }
             // Not on the store's thread, which all answers wait for.
             if !compute({ then(answer()) }) { then(.failure(.queueFull)) }
+        }
+    }
+}
+
+extension Result<StoreAnswer, KeyRegistryError> {
+    /// The answer to ``StoreQuestion/trying(_:)``.
+    var orFailed: StoreAnswer {
+        switch self {
+        case .success(let answer): answer
+        case .failure(let error): .failed(error)
         }
     }
 }

@@ -1,3 +1,4 @@
+package import AppAttest
 package import DPoP
 package import KeyStore
 
@@ -9,12 +10,25 @@ package enum StoreQuestion: Sendable {
     case admit(AssertionClaim)
     /// Uses up a proof of possession that this gateway has found to be unused.
     case spend(ProofClaim)
+    /// Uses a challenge up, which this gateway has found to be unused; `nil` for that of a gateway that is alone.
+    case confirm(FleetUse?)
     /// Whether a development token that was redeemed earlier may still be used; by ``DevelopmentGrant/id``.
     case grant(String)
     /// One step with a ticket.
     case ticket(TicketQuestion)
     /// A question of a method that has a store of its own. It is asked once, and answered once, on any thread.
     case own(OwnQuestion)
+
+    // Of decisions that may wait: no store answers these at once.
+
+    /// Redeems a development token for a device, as ``DevelopmentTokenRegistry/redeem(_:by:at:)``.
+    case redeem(String, device: [UInt8])
+    /// Whether an attestation is good. No store is asked, but the answer takes milliseconds.
+    indirect case attestation(PresentedAttestation)
+    /// Records an attested key.
+    indirect case enrol(DeviceKey)
+    /// A question whose failure is an answer, because the decision says then what has failed.
+    indirect case trying(StoreQuestion)
 
     package typealias OwnQuestion =
         @Sendable (@escaping @Sendable (Result<any Sendable, KeyRegistryError>) -> Void) -> Void
@@ -28,8 +42,15 @@ package enum StandingUse: Sendable {
     case token
     /// The key's holder was admitted earlier. The store isn't asked again.
     case recheck
+    /// The key is recorded next, and the store decides then.
+    case enrolment
 
-    var verifiesSignature: Bool { self != .recheck }
+    var verifiesSignature: Bool {
+        switch self {
+        case .assertion, .token: true
+        case .recheck, .enrolment: false
+        }
+    }
 }
 
 /// One use of an assertion whose signature is right.
@@ -48,6 +69,13 @@ package struct ProofClaim: Sendable {
     let life: ReplayLife
 }
 
+/// An attestation to verify.
+package struct PresentedAttestation: Sendable {
+    let object: [UInt8]
+    let id: KeyID
+    let clientDataHash: [UInt8]
+}
+
 /// A store's answer, of the same name as its question.
 package enum StoreAnswer: Sendable {
     /// - Parameter counter: a signature has to have a higher one. 0 where the store alone compares counters: what one
@@ -55,9 +83,15 @@ package enum StoreAnswer: Sendable {
     case standing(KeyStanding?, counter: UInt32)
     case admit(AssertionSpending)
     case spend(ReplaySpending)
+    case confirm(MarkSpending)
     case grant(DevelopmentStanding)
     case ticket(TicketAnswer)
     case own(any Sendable)
+    case redeem(DevelopmentStanding)
+    indirect case attestation(Result<VerifiedAttestation, AttestationError>)
+    case enrol(Enrolment)
+    /// Of ``StoreQuestion/trying(_:)``.
+    case failed(KeyRegistryError)
 }
 
 /// What a decision does next.

@@ -37,15 +37,16 @@ package final class TicketOffice: Sendable {
     let tickets: FleetTickets?
     /// `nil`: in a fleet.
     let local: LocalTickets?
-    private let nextTickets: Mutex<Duration?>
+    private let nextTickets: @Sendable () -> Duration?
 
     /// - Parameters:
     ///   - fleet: with one, tickets are issued and spent only by the calls that answer later.
     ///   - kept: keeps next tickets; a fleet's store does so itself.
-    ///   - nextLifetime: as ``setNextLifetime(_:)``.
+    ///   - nextLifetime: of the next ticket of a session, which is valid as long as an ordinary one at least. It is
+    ///     read at each use. `nil`: sessions aren't kept.
     package init(
         timeToLive: Duration = defaultTimeToLive, maximum: Int = defaultMaximum, fleet: Fleet? = nil,
-        kept: (any KeptTicketStore)? = nil, nextLifetime: Duration? = nil
+        kept: (any KeptTicketStore)? = nil, nextLifetime: @autoclosure @escaping @Sendable () -> Duration? = nil
     ) {
         tickets = fleet.map(FleetTickets.init)
         local = fleet == nil ? kept.map(LocalTickets.init) : nil
@@ -55,17 +56,14 @@ package final class TicketOffice: Sendable {
             anonymous: max(1, maximum / Self.anonymousShare), largeProofs: Self.maximumLargeProofs)
         table = Mutex(TicketTable(limits))
         sessions = Mutex(TicketTable(limits))
-        nextTickets = Mutex(nextLifetime)
+        nextTickets = nextLifetime
     }
 
     /// How long the next ticket of a session is valid; `nil`: sessions aren't kept, and it is an ordinary ticket, which
     /// ends with this process.
     package var nextLifetime: Duration? {
-        nextTickets.withLock { $0 }.map { min(max($0, timeToLive), Self.longestNextLifetime) }
+        nextTickets().map { min(max($0, timeToLive), Self.longestNextLifetime) }
     }
-
-    /// For a reload.
-    package func setNextLifetime(_ lifetime: Duration?) { nextTickets.withLock { $0 = lifetime } }
 
     /// Issues a ticket for one upgrade by this principal. The caller has checked the principal's proof: see
     /// ``Gate/issueTicket(to:from:at:)``.

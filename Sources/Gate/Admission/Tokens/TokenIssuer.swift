@@ -37,7 +37,7 @@ package enum TokenOutcome: Sendable {
 /// store.
 package struct TokenIssuer: Sendable {
     private let settings: TokenSettings
-    private let registry: (any KeyRegistry)?
+    private let waiting: WaitingStore
     private let limits: EndpointLimits
     private let maximumBodyBytes: Int
 
@@ -46,14 +46,14 @@ package struct TokenIssuer: Sendable {
         _ settings: TokenSettings, registry: (any KeyRegistry)?, limits: EndpointLimits, maximumBodyBytes: Int
     ) {
         self.settings = settings
-        self.registry = registry
+        waiting = WaitingStore(keys: registry)
         self.limits = limits
         self.maximumBodyBytes = maximumBodyBytes
     }
 
     /// - Parameter refuse: called with the claimed identity before its assertion is spent; for the block list.
     package func issue(
-        _ request: TokenRequest, unless refuse: @Sendable (Identity) -> Refusal?
+        _ request: TokenRequest, unless refuse: @escaping @Sendable (Identity) -> Refusal?
     ) async -> TokenOutcome {
         if let refusal = limits.refuseToken(to: request.address, at: request.moment.monotonic) {
             return .refused(refusal.forTokenClient())
@@ -123,7 +123,7 @@ extension TokenIssuer {
         _ body: TokenDialectBody, _ proof: UnspentProof, at moment: Moment,
         unless refuse: @Sendable (Identity) -> Refusal?
     ) async throws(RefusedRequest) -> (Holder, VerifiedProof) {
-        guard let devices = settings.devices, let registry else {
+        guard let devices = settings.devices, waiting.keys != nil else {
             throw RefusedRequest(
                 .token(
                     .attestationFailed, detail: "App Attest is not configured",
@@ -134,17 +134,20 @@ extension TokenIssuer {
             object: try body.assertionObject(maximumBytes: devices.maximumAssertionBytes), key: body.key)
         let identity = Identity(method: AccessTokenMethod.name, subject: TokenSubjectName.device(assertion.id))
         if let refusal = refuse(identity) { throw RefusedRequest(refusal.forTokenClient()) }
-        let steps = DeviceTokenSteps(assertion, proof, settings, devices, at: moment)
-        let outcome = await Decision(steps).run(at: moment, asking: registry)
-        let spentProof: VerifiedProof
-        switch outcome {
-        case .success(let decided): spentProof = try decided.get()
-        case .failure(let error): throw .unavailable(error)
-        }
+        let spentProof = try await decide(DeviceTokenSteps(assertion, proof, settings, devices, at: moment), at: moment)
         let holder = Holder(
             identity: identity, app: assertion.app.description, method: AppAttestMethod.name,
             detail: "app \(assertion.app)")
         return (holder, spentProof)
+    }
+
+    private func decide<Steps: DecisionSteps, Value>(
+        _ steps: Steps, at moment: Moment
+    ) async throws(RefusedRequest) -> Value where Steps.Outcome == Result<Value, RefusedRequest> {
+        switch await Decision(steps).run(at: moment, asking: waiting) {
+        case .success(let decided): try decided.get()
+        case .failure(let error): throw .unavailable(error)
+        }
     }
 }
 
@@ -153,34 +156,24 @@ extension TokenIssuer {
 extension TokenIssuer {
     private func developer(
         _ body: TokenDialectBody, _ proof: UnspentProof, at moment: Moment,
-        unless refuse: @Sendable (Identity) -> Refusal?
+        unless refuse: @escaping @Sendable (Identity) -> Refusal?
     ) async throws(RefusedRequest) -> (Holder, VerifiedProof) {
         let (token, app) = (try body.developmentToken(), try body.unattestedApp())
-        guard let development = settings.development else { throw Self.developmentOff }
-        // A demand for a nonce comes before the registry counts the device.
-        try settings.refuseUsed(proof, at: .token, in: moment, freshBy: .proof)
-        let standing: DevelopmentStanding
-        do throws(KeyRegistryError) {
-            standing = try await development.redeem(
-                token, by: body.key.thumbprint.bytes, at: moment.unixMilliseconds)
-        } catch { throw .unavailable(error) }
-        switch standing {
-        case .refused(let reason):
-            throw RefusedRequest(
-                .token(
-                    .invalidToken, detail: "development token: \(reason)", reason: reason.reason,
-                    failed: FailedCheck(
-                        .developmentToken, expected: "a development token that is good", received: "\(reason)")))
-        case .granted(let grant):
-            let identity = Identity(
-                method: AccessTokenMethod.developmentName,
-                subject: TokenSubjectName.development(grant, body.key.thumbprint))
-            if let refusal = refuse(identity) { throw RefusedRequest(refusal.forTokenClient()) }
-            let holder = Holder(
-                identity: identity, app: app, method: AccessTokenMethod.developmentName,
-                detail: "development token \(grant.id), app \(app)")
-            return (holder, try await settings.spend(proof, at: .token, in: moment, freshBy: .proof))
+        guard settings.development != nil else { throw Self.developmentOff }
+        let device = body.key.thumbprint
+        let steps = DeveloperTokenSteps(token, device.bytes, proof, settings, at: moment) { grant in
+            refuse(Self.identity(of: grant, device))?.forTokenClient()
         }
+        let (grant, spentProof) = try await decide(steps, at: moment)
+        let holder = Holder(
+            identity: Self.identity(of: grant, device), app: app, method: AccessTokenMethod.developmentName,
+            detail: "development token \(grant.id), app \(app)")
+        return (holder, spentProof)
+    }
+
+    private static func identity(of grant: DevelopmentGrant, _ device: JWKThumbprint) -> Identity {
+        Identity(
+            method: AccessTokenMethod.developmentName, subject: TokenSubjectName.development(grant, device))
     }
 }
 

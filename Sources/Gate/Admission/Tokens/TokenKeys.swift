@@ -12,6 +12,7 @@ package final class TokenKeys: Sendable {
     package static let nonceSecretName = "dpop-nonce"
 
     private let nonces: ServerNonces
+    private let schedule: @Sendable () -> SigningKeySchedule
     private let state: Mutex<State>
     private let tokens = VerifiedTokens()
 
@@ -22,12 +23,16 @@ package final class TokenKeys: Sendable {
         var nonces: ServerNonces
     }
 
+    /// - Parameter schedule: read at each use.
     /// - Returns: nil if the secret is too short, or the stored keys can't be read.
-    package init?(_ stored: StoredSigningKeys, schedule: SigningKeySchedule, nonceSecret: [UInt8]) {
-        guard let nonces = ServerNonces(secret: nonceSecret), let set = SigningKeySet(stored, schedule: schedule) else {
-            return nil
-        }
+    package init?(
+        _ stored: StoredSigningKeys, schedule: @autoclosure @escaping @Sendable () -> SigningKeySchedule,
+        nonceSecret: [UInt8]
+    ) {
+        guard let nonces = ServerNonces(secret: nonceSecret), let set = SigningKeySet(stored, schedule: schedule())
+        else { return nil }
         self.nonces = nonces
+        self.schedule = schedule
         state = Mutex(State(set: set, revoked: Set(stored.revoked.map(\.id)), nonces: nonces))
     }
 
@@ -45,29 +50,33 @@ package final class TokenKeys: Sendable {
     ///   removed.
     @discardableResult
     package func replace(_ stored: StoredSigningKeys) -> Bool {
-        state.withLock { state in
-            let set = SigningKeySet(stored, schedule: state.set.schedule)
+        let schedule = schedule()
+        return state.withLock { state in
+            let set = SigningKeySet(stored, schedule: schedule)
             state.revoked.formUnion(stored.revoked.map(\.id))
             let keys = (set ?? state.set).keys.filter { !state.revoked.contains($0.key.keyID) }
-            guard let good = SigningKeySet(keys, schedule: state.set.schedule) else { return false }
+            guard let good = SigningKeySet(keys, schedule: schedule) else { return false }
             state.set = good
             return set != nil
         }
     }
 
-    /// For a reload.
-    package func setSchedule(_ schedule: SigningKeySchedule) {
-        state.withLock { state in
-            guard let set = SigningKeySet(state.set.keys, schedule: schedule) else { return }
-            state.set = set
+    /// With the schedule of now.
+    private var set: SigningKeySet {
+        let schedule = schedule()
+        return state.withLock { state in
+            if state.set.schedule != schedule, let set = SigningKeySet(state.set.keys, schedule: schedule) {
+                state.set = set
+            }
+            return state.set
         }
     }
 
-    package func isRotationDue(at time: Date) -> Bool { state.withLock { $0.set.isRotationDue(at: time) } }
+    package func isRotationDue(at time: Date) -> Bool { set.isRotationDue(at: time) }
 
-    package func signer(at time: Date) -> SigningKey? { state.withLock { $0.set.signer(at: time) } }
+    package func signer(at time: Date) -> SigningKey? { set.signer(at: time) }
 
-    package func published(at time: Date) -> JWKSet { state.withLock { $0.set.published(at: time) } }
+    package func published(at time: Date) -> JWKSet { set.published(at: time) }
 
     package var revoked: Set<String> { state.withLock { $0.revoked } }
 

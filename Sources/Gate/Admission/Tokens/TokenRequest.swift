@@ -70,23 +70,12 @@ extension TokenSettings {
     }
 
     /// Refuses a proof that this gateway knows to be used, before what costs more is verified. It uses nothing up:
-    /// `spend` decides.
+    /// ``claim(_:at:_:freshBy:)`` does.
     func refuseUsed(
         _ proof: UnspentProof, at endpoint: ProofEndpoint, in moment: Moment, freshBy sign: FreshnessSign
     ) throws(RefusedRequest) {
         guard let refusal = refusal(of: proof, at: endpoint, moment, freshBy: sign) else { return }
         _ = try conclude(proof, by: refusal, in: moment)
-    }
-
-    /// Uses the proof up, in the whole fleet if there is one.
-    func spend(
-        _ proof: UnspentProof, at endpoint: ProofEndpoint, in moment: Moment, freshBy sign: FreshnessSign
-    ) async throws(RefusedRequest) -> VerifiedProof {
-        let spending: ReplaySpending
-        do throws(KeyRegistryError) { spending = try await spend(proof, at: endpoint, moment, freshBy: sign) } catch {
-            throw .unavailable(error)
-        }
-        return try conclude(proof, by: spending, in: moment)
     }
 
     func conclude(

@@ -88,7 +88,7 @@ struct Copyover {
     /// - Returns: the new process' version.
     private func prepare(_ channel: HandoverChannel) throws -> String {
         try channel.send(.greeting(format: HandoverRecord.format, version: Gateway.version))
-        if let store = gateway.state.store?.fleet { try channel.send(.member(id: store.member.current)) }
+        if let id = gateway.state.fleet.memberID { try channel.send(.member(id: id)) }
         for use in ListenerUse.allCases {
             for socket in gateway.listeningSockets(for: use) {
                 try channel.send(.listener(use, ownsFile: gateway.ownsFile(of: use)), sockets: [socket])
@@ -177,9 +177,9 @@ struct Copyover {
 
     /// What the fleet's store has yet to be told of this process is told, and then nothing more.
     private func holdFleet() {
-        let (sessions, holdings) = (gateway.state.link?.sessions, gateway.state.holdings)
-        holdings?.hold(true)
-        settle { sessions?.isSettled != false && holdings?.isBusy != true }
+        let fleet = gateway.state.fleet
+        fleet.hold()
+        settle { fleet.isSettled }
     }
 
     /// A target's compressed stream may be inside a block: it is read on for a while. Clients of such sessions were
@@ -247,7 +247,7 @@ struct Copyover {
     /// would go on with the state of before.
     private func takeBack(_ frozen: [FrozenSession]) {
         server.thaw(frozen)
-        gateway.state.holdings?.hold(false)
+        gateway.state.fleet.takeBack()
         server.setHandingOver(false)
         gateway.pool.setLeaving(false)
         gateway.setAccepting(true)
@@ -260,9 +260,9 @@ struct Copyover {
         gateway.manager.tellReplaced(by: process.id)
         // In this order: nothing is announced under the new id.
         server.stopAnnouncing()
-        gateway.member?.handedOver()
+        gateway.state.fleet.handedOver()
         server.release(frozen)
-        gateway.state.holdings?.beginAnew()
+        gateway.state.fleet.beginAnew()
         gateway.pool.stopListening()
         server.stopListeningInternally(keepsFile: true)
         gateway.control?.close(keepsFile: true)

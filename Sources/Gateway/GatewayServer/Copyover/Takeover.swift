@@ -93,7 +93,7 @@ package final class Takeover: Sendable {
             // From here on this process alone has the sessions, whether the other one hears of it or not.
             try? channel.send(.serving)
             gateway.server.beginRestored()
-            gateway.inherit(received.rows)
+            gateway.state.fleet.inherit(received.rows)
             gateway.setAccepting(true)
             gateway.logger.notice("took over from another process", metadata: ["count": "\(received.sessions)"])
             gateway.predecessor.withLock { $0 = channel }
@@ -168,7 +168,7 @@ package final class Takeover: Sendable {
         }
         gateway.logger.error("the process before has ended during the upgrade, and its sessions with it")
         gateway.recordUpgrade("upgrade_failed", .failed, "the process before has ended, and its sessions with it")
-        gateway.state.store?.fleet?.member.renew()
+        gateway.state.fleet.succeed()
         gateway.server.dropRestored()
         received = Received()
     }
@@ -192,17 +192,12 @@ extension Gateway {
 
     /// In a fleet: what its store has under this gateway's id.
     func carriedRows(but frozen: [FrozenSession]) -> [CarriedRows] {
-        let (sessions, holders) = (server.announcedSessions(but: frozen), state.holdings?.noted.map(\.bytes) ?? [])
+        let (sessions, holders) = (server.announcedSessions(but: frozen), state.fleet.noted.map(\.bytes))
         return stride(from: 0, to: max(sessions.count, holders.count), by: CarriedRows.maximum).map { first in
             CarriedRows(
                 sessions: Array(sessions.dropFirst(first).prefix(CarriedRows.maximum)),
                 holders: Array(holders.dropFirst(first).prefix(CarriedRows.maximum)))
         }
-    }
-
-    func inherit(_ rows: CarriedRows) {
-        for id in rows.sessions { state.link?.sessions.ended(id) }
-        state.holdings?.inherit(rows.holders.compactMap { HolderMark(bytes: $0) })
     }
 
     var carriedTickets: [CarriedTicket] {

@@ -1,5 +1,4 @@
 import Admission
-import Glibc
 import KeyStore
 import Logging
 import Observability
@@ -233,30 +232,4 @@ extension GatewayMembers.Event {
     }
 
     fileprivate var hasGone: Bool { if case .joined = self { false } else { true } }
-}
-
-extension FleetMember {
-    /// - Parameter port: for clients.
-    convenience init?(
-        _ state: GatewayState, _ server: RelayServer, port: Int, connections: @escaping @Sendable () -> Int,
-        logger: Logger
-    ) {
-        guard let store = state.store?.fleet else { return nil }
-        let sessions = state.link.map { LinkedSessions(store, server, $0.sessions, state.directory) }
-        let holdings = state.holdings
-        self.init(
-            store, name: "\(Self.hostName):\(port)", sessions: sessions,
-            mayBeForgotten: { holdings?.noteAllAgain() }, logger: logger
-        ) {
-            GatewayMember.Report(
-                state: state.drain.isDraining ? .draining : .serving, sessions: Int64(state.leases.count),
-                connections: Int64(connections()), lag: store.fleet.standings.lag(at: .now).map { Int64(clamping: $0) })
-        }
-    }
-
-    private static var hostName: String {
-        var bytes = [CChar](repeating: 0, count: 256)
-        guard gethostname(&bytes, bytes.count - 1) == 0 else { return "localhost" }
-        return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
 }

@@ -96,9 +96,6 @@ final class FleetStore: Sendable {
     func forgetExpired() async throws(KeyRegistryError) {
         try await upkeep.run(expiredAt: fleet.identity.time(at: .now) - FleetClock.tolerance)
     }
-
-    /// Seconds after which the database may answer again.
-    var retryAfter: Int { registry.isPaused ? 3 : 1 }
 }
 
 extension MonotonicTime {

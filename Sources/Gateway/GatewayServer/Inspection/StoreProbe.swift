@@ -17,11 +17,11 @@ final class StoreProbe: Sendable {
         var problem: String?
     }
 
-    private let store: GatewayStore
+    private let store: any GatewayStore
     private let logger: Logger
     private let state = Mutex(State())
 
-    init(_ store: GatewayStore, logger: Logger) {
+    init(_ store: any GatewayStore, logger: Logger) {
         self.store = store
         self.logger = logger
     }

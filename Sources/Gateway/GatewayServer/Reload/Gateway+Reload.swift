@@ -61,14 +61,14 @@ extension Gateway {
         let old = current.now
         let pinned = StartupPinned(live, after: old.pinned)
         let parts = try GatewayParts(live, pinned, state: state, logger: logger)
-        let fleet = try state.link?.renewed(live)
+        let fleet = try state.fleet.renewed(live)
         let settings = SettingsInEffect(loaded)
         let difference = ReloadDifference(from: old.settings, to: settings, pinned: pinned.kept)
 
         state.apply(live)
         await server.replace(
             parts.relay, edge: parts.edge, material: parts.material, listening: parts.listening)
-        if let link = state.link { fleet?.replace(in: server, link.forwarding, edge: parts.edge) }
+        fleet.replace(in: server, edge: parts.edge)
         current.replace(
             with: GatewaySnapshot(
                 settings: settings.keeping(difference.needingRestart, of: old.settings), pinned: pinned, live: live,
@@ -178,13 +178,16 @@ extension RelayServer {
 extension RevocationWatcher {
     /// Closes the sessions of everything revoked, even while the gateway drains. Before that, revoked signing keys stop
     /// verifying tokens.
+    ///
+    /// - Parameter blockList: of which the sessions of what is new are closed, too.
     convenience init(
-        _ store: GatewayStore, _ tokenKeys: TokenKeys?, of server: RelayServer, logger: Logger
+        _ store: any GatewayStore, _ tokenKeys: TokenKeys?, _ blockList: SharedBlockList?, of server: RelayServer,
+        logger: Logger
     ) throws(GatewayError) {
         do throws(KeyRegistryError) {
-            self.init(try store.revocations(), alarm: store.fleet?.alarm ?? Alarm(), logger: logger) { revocations in
+            self.init(try store.revocations(), alarm: store.alarm, logger: logger) { revocations in
                 tokenKeys?.replace(revocations.signingKeys)
-                if let blocked = store.fleet?.blocks.list.takeNew() { await server.close(blocked, logger) }
+                if let blocked = blockList?.takeNew() { await server.close(blocked, logger) }
                 await server.close(RevokedCredentials(revocations), logger)
             }
         } catch {

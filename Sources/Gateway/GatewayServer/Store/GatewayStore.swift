@@ -1,81 +1,28 @@
 import Admission
 import KeyStore
-import KeyStoreSQLite
 
-/// The key store that a gateway serves from: a file of its own, or the database of a fleet.
-enum GatewayStore: Sendable {
-    case file(SQLiteKeyRegistry)
-    case fleet(FleetStore)
-
-    var keys: any KeyMaintenance {
-        switch self {
-        case .file(let store): store
-        case .fleet(let store): store.registry
-        }
-    }
-
-    var devices: DeviceRegistry {
-        switch self {
-        case .file(let store): .immediate(store)
-        case .fleet(let store): .shared(store.fleet)
-        }
-    }
-
+/// The key store that a gateway serves from: a file of its own (``FileStore``), or the database of a fleet
+/// (``FleetStore``).
+protocol GatewayStore: Sendable {
+    var keys: any KeyMaintenance { get }
+    var devices: DeviceRegistry { get }
     /// Its calls block.
-    var signingKeys: any SigningKeyStore {
-        switch self {
-        case .file(let store): store.tokenStore
-        case .fleet(let store): store.registry
-        }
-    }
+    var signingKeys: any SigningKeyStore { get }
+    var developmentTokens: any DevelopmentTokenStore & ImmediateDevelopmentTokenRegistry { get }
+    /// The next tickets of sessions; nil: the fleet's tickets are in the store, and these with them.
+    func keptTickets(maximum: Int, _ observer: StoreObserver) throws(GatewayError) -> (any KeptTicketStore)?
+    /// It knows which proofs of possession were accepted before this process began.
+    var remembersProofs: Bool { get }
+    /// Seconds after which it may answer again.
+    var retryAfter: Int { get }
+    /// Rings when another process has changed something, where that can be heard.
+    var alarm: Alarm { get }
+    var queueLengths: [(name: String, count: Int)] { get }
 
-    var developmentTokens: any DevelopmentTokenStore & ImmediateDevelopmentTokenRegistry {
-        switch self {
-        case .file(let store): store
-        case .fleet(let store): store.grants
-        }
-    }
-
-    /// Nil: alone.
-    var fleet: FleetStore? {
-        guard case .fleet(let store) = self else { return nil }
-        return store
-    }
-
-    func revocations() throws(KeyRegistryError) -> any RevocationSource {
-        switch self {
-        case .file(let store): try SQLiteRevocations(of: store)
-        case .fleet(let store): FleetFeed(store)
-        }
-    }
-
+    func revocations() throws(KeyRegistryError) -> any RevocationSource
     /// Commits a write that changes nothing; durable when it returns.
-    func tryWriting() async throws(KeyRegistryError) {
-        switch self {
-        case .file(let store): try await store.tryWriting()
-        case .fleet(let store): try await store.registry.tryWriting()
-        }
-    }
-
+    func tryWriting() async throws(KeyRegistryError)
     /// Regularly: moves the write-ahead log into the file, or has the database forget what has expired.
-    func maintain() async throws(KeyRegistryError) {
-        switch self {
-        case .file(let store): try await store.checkpoint()
-        case .fleet(let store): try await store.forgetExpired()
-        }
-    }
-
-    var queueLengths: [(name: String, count: Int)] {
-        switch self {
-        case .file(let store): store.queueLengths
-        case .fleet(let store): [("postgresql", store.registry.waitingCalls)]
-        }
-    }
-
-    func failure(_ reason: String) -> GatewayError {
-        switch self {
-        case .file(let store): .store(path: store.path, reason)
-        case .fleet(let store): .fleetStore(store.name, reason)
-        }
-    }
+    func maintain() async throws(KeyRegistryError)
+    func failure(_ reason: String) -> GatewayError
 }

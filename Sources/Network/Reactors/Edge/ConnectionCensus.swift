@@ -14,43 +14,43 @@ package enum CensusRefusal: Sendable {
 /// It is asked before any TLS work: a socket that isn't admitted is closed at once.
 package final class ConnectionCensus: Sendable {
     /// One entry per address with open sockets, so `maximum` bounds it.
-    private let counts: Mutex<Counts>
+    private let counts = Mutex(Counts())
     /// The rate limits for handshakes.
     package let handshakes: HandshakeRates
 
+    /// `MAX_CONNECTIONS`
+    private let maximum: @Sendable () -> Int
+    /// `MAX_CONNECTIONS_PER_ADDRESS`
+    private let maximumPerAddress: @Sendable () -> Int
+
     private struct Counts {
-        /// `MAX_CONNECTIONS`
-        var maximum: Int
-        /// `MAX_CONNECTIONS_PER_ADDRESS`
-        var maximumPerAddress: Int
         var total = 0
         var byAddress: [AddressPrefix: Int] = [:]
     }
 
+    /// The limits are read at each socket. Those that are open stay open, even above a lowered limit.
+    ///
     /// - Parameters:
     ///   - maximum: sockets open at once, over all addresses.
     ///   - maximumPerAddress: sockets open at once from one IPv4 address or one IPv6 /64.
-    package init(maximum: Int, maximumPerAddress: Int, handshakes: HandshakeRates = HandshakeRates()) {
+    package init(
+        maximum: @autoclosure @escaping @Sendable () -> Int,
+        maximumPerAddress: @autoclosure @escaping @Sendable () -> Int, handshakes: HandshakeRates = HandshakeRates()
+    ) {
         self.handshakes = handshakes
-        counts = Mutex(Counts(maximum: maximum, maximumPerAddress: maximumPerAddress))
-    }
-
-    /// Sockets that are already open stay open, even if they exceed the new limits.
-    package func setLimits(maximum: Int, maximumPerAddress: Int) {
-        counts.withLock { counts in
-            counts.maximum = maximum
-            counts.maximumPerAddress = maximumPerAddress
-        }
+        self.maximum = maximum
+        self.maximumPerAddress = maximumPerAddress
     }
 
     package var total: Int { counts.withLock { $0.total } }
 
     /// - Returns: why the socket is refused. If it is admitted (nil), `leave` must be called exactly once.
     func enter(_ peer: SocketAddress) -> CensusRefusal? {
-        counts.withLock { counts in
+        let (maximum, maximumPerAddress) = (maximum(), maximumPerAddress())
+        return counts.withLock { counts in
             let here = counts.byAddress[peer.address.prefix, default: 0]
-            guard counts.total < counts.maximum else { return .total }
-            guard here < counts.maximumPerAddress else { return .perAddress }
+            guard counts.total < maximum else { return .total }
+            guard here < maximumPerAddress else { return .perAddress }
             counts.total += 1
             counts.byAddress[peer.address.prefix] = here + 1
             return nil
@@ -60,8 +60,9 @@ package final class ConnectionCensus: Sendable {
     /// Counts a socket whose client address isn't known yet, only the proxy's. It counts toward the total only. Returns
     /// the same as `enter`; if it is admitted, `name` or `leaveUnnamed` must follow.
     func enterUnnamed() -> CensusRefusal? {
-        counts.withLock { counts in
-            guard counts.total < counts.maximum else { return .total }
+        let maximum = maximum()
+        return counts.withLock { counts in
+            guard counts.total < maximum else { return .total }
             counts.total += 1
             return nil
         }

@@ -25,29 +25,34 @@ package struct EdgeCompression: Sendable {
 
 /// The memory budget for the compression state of all WebSockets, shared by all reactors.
 package final class CompressionMemory: Sendable {
-    /// {budget}
     private let budget: Mutex<DeflateBudget>
+    private let totalBytes: @Sendable () -> Int
 
     /// - Parameters:
     ///   - sessionBytes: limit for one WebSocket.
-    ///   - totalBytes: limit for all WebSockets together.
-    package init(sessionBytes: Int, totalBytes: Int) {
+    ///   - totalBytes: limit for all WebSockets together. It is read at each use; agreements that were made stay.
+    package init(sessionBytes: Int, totalBytes: @autoclosure @escaping @Sendable () -> Int) {
+        self.totalBytes = totalBytes
         budget = Mutex(
             DeflateBudget(
-                limits: .init(sessionBytes: sessionBytes, totalBytes: totalBytes),
+                limits: .init(sessionBytes: sessionBytes, totalBytes: totalBytes()),
                 costs: DeflateCosts(MessageInflateEngine.self, MessageDeflateEngine.self)))
     }
 
-    /// New limits apply to later agreements only.
-    package func setLimits(sessionBytes: Int, totalBytes: Int) {
-        budget.withLock { $0.limits = .init(sessionBytes: sessionBytes, totalBytes: totalBytes) }
+    /// With the limits of now.
+    private func use<Value: Sendable>(_ body: (inout DeflateBudget) -> Value) -> Value {
+        let totalBytes = totalBytes()
+        return budget.withLock { budget in
+            budget.limits.totalBytes = totalBytes
+            return body(&budget)
+        }
     }
 
     package var reservedBytes: Int { budget.withLock { $0.reservedBytes } }
 
     /// Nil if no offer is acceptable or no memory is left: the WebSocket is then not compressed.
     func agree(to offers: [WebSocketExtension], settings: DeflateSettings) -> CompressionLease? {
-        guard let agreement = budget.withLock({ $0.agree(to: offers, settings: settings) }) else { return nil }
+        guard let agreement = use({ $0.agree(to: offers, settings: settings) }) else { return nil }
         return CompressionLease(agreement, of: self)
     }
 
@@ -56,11 +61,11 @@ package final class CompressionMemory: Sendable {
     }
 
     fileprivate func suspendDeflater(of agreement: DeflateAgreement) -> Bool {
-        budget.withLock { $0.suspendDeflater(of: agreement) }
+        use { $0.suspendDeflater(of: agreement) }
     }
 
     fileprivate func resumeDeflater(of agreement: DeflateAgreement) -> Bool {
-        budget.withLock { $0.resumeDeflater(of: agreement) }
+        use { $0.resumeDeflater(of: agreement) }
     }
 }
 

@@ -16,29 +16,16 @@ package final class HandshakeRates: Sendable {
     static let maximumAddresses = 65_536
 
     /// Bounded by `maximumAddresses`.
-    private let state: Mutex<State>
+    private let state = Mutex(State())
+    private let perSecond: @Sendable () -> Int
+    private let perSecondPerAddress: @Sendable () -> Int
 
     private struct State {
-        var perAddress: Allowance
-        var total: Allowance
-        var costly: Allowance
         var untilByAddress: [AddressPrefix: UInt64] = [:]
         var untilOfOthers: UInt64 = 0
         var untilInTotal: UInt64 = 0
         var untilOfCostly: UInt64 = 0
         var nextForgetting: UInt64 = 0
-
-        init(perSecond: Int, perSecondPerAddress: Int) {
-            perAddress = Allowance(perSecond: perSecondPerAddress, burst: perSecondPerAddress * burstSeconds)
-            total = Allowance(perSecond: perSecond, burst: perSecond)
-            let costlyPerSecond = max(perSecond / costlyShare, 1)
-            costly = Allowance(perSecond: costlyPerSecond, burst: costlyPerSecond)
-        }
-
-        mutating func setLimits(perSecond: Int, perSecondPerAddress: Int) {
-            let new = State(perSecond: perSecond, perSecondPerAddress: perSecondPerAddress)
-            (perAddress, total, costly) = (new.perAddress, new.total, new.costly)
-        }
 
         /// Forgets addresses whose allowance is full again; they count as new. It walks the whole table, so it runs at
         /// most once a second.
@@ -49,14 +36,28 @@ package final class HandshakeRates: Sendable {
         }
     }
 
+    /// The limits are read at each handshake.
     package init(
-        perSecond: Int = defaultPerSecond, perSecondPerAddress: Int = defaultPerSecondPerAddress
+        perSecond: @autoclosure @escaping @Sendable () -> Int = defaultPerSecond,
+        perSecondPerAddress: @autoclosure @escaping @Sendable () -> Int = defaultPerSecondPerAddress
     ) {
-        state = Mutex(State(perSecond: perSecond, perSecondPerAddress: perSecondPerAddress))
+        self.perSecond = perSecond
+        self.perSecondPerAddress = perSecondPerAddress
     }
 
-    package func setLimits(perSecond: Int, perSecondPerAddress: Int) {
-        state.withLock { $0.setLimits(perSecond: perSecond, perSecondPerAddress: perSecondPerAddress) }
+    private var perAddress: Allowance {
+        let perSecond = perSecondPerAddress()
+        return Allowance(perSecond: perSecond, burst: perSecond * Self.burstSeconds)
+    }
+
+    private var total: Allowance {
+        let perSecond = perSecond()
+        return Allowance(perSecond: perSecond, burst: perSecond)
+    }
+
+    private var costly: Allowance {
+        let perSecond = max(perSecond() / Self.costlyShare, 1)
+        return Allowance(perSecond: perSecond, burst: perSecond)
     }
 
     /// Takes one handshake from the address's allowance.
@@ -66,13 +67,14 @@ package final class HandshakeRates: Sendable {
     ///   - now: monotonic nanoseconds.
     /// - Returns: false if the allowance is used up.
     func admits(_ address: AddressPrefix, at now: UInt64) -> Bool {
-        state.withLock { state in
+        let perAddress = perAddress
+        return state.withLock { state in
             let known = state.untilByAddress[address]
             if known == nil, state.untilByAddress.count >= Self.maximumAddresses { state.forget(at: now) }
             guard known != nil || state.untilByAddress.count < Self.maximumAddresses else {
-                return state.perAddress.take(from: &state.untilOfOthers, at: now)
+                return perAddress.take(from: &state.untilOfOthers, at: now)
             }
-            return state.perAddress.take(from: &state.untilByAddress[address, default: 0], at: now)
+            return perAddress.take(from: &state.untilByAddress[address, default: 0], at: now)
         }
     }
 
@@ -81,12 +83,14 @@ package final class HandshakeRates: Sendable {
     ///
     /// - Returns: when the slot may be used; `now` if at once.
     func takeFromTotal(at now: UInt64) -> UInt64 {
-        state.withLock { $0.total.takeAhead(from: &$0.untilInTotal, at: now) }
+        let total = total
+        return state.withLock { total.takeAhead(from: &$0.untilInTotal, at: now) }
     }
 
     /// The same for costly flights.
     func takeFromCostly(at now: UInt64) -> UInt64 {
-        state.withLock { $0.costly.takeAhead(from: &$0.untilOfCostly, at: now) }
+        let costly = costly
+        return state.withLock { costly.takeAhead(from: &$0.untilOfCostly, at: now) }
     }
 }
 

@@ -12,12 +12,12 @@ package final class SessionForwarding: Sendable {
 
     private let whereabouts: any SessionWhereabouts
     private let maximum: Int
+    private let limits: @Sendable () -> ForwardLimits
     private let state: Mutex<State>
 
     private struct State {
         /// What this gateway shows and demands; a reload replaces it.
         var tls: TargetTLS
-        var limits: ForwardLimits
         var questions = 0
         /// Upgrades that were passed on, and the WebSockets behind them.
         var current = 0
@@ -25,21 +25,21 @@ package final class SessionForwarding: Sendable {
 
     /// - Parameters:
     ///   - tls: with `MutualTLS`.
+    ///   - limits: read at each connection.
     ///   - maximum: upgrades that are passed on and WebSockets behind them, over all reactors.
     package init(
-        _ whereabouts: any SessionWhereabouts, tls: TargetTLS, limits: ForwardLimits = ForwardLimits(),
+        _ whereabouts: any SessionWhereabouts, tls: TargetTLS,
+        limits: @autoclosure @escaping @Sendable () -> ForwardLimits = ForwardLimits(),
         maximum: Int = SessionForwarding.defaultMaximum
     ) {
         self.whereabouts = whereabouts
         self.maximum = maximum
-        state = Mutex(State(tls: tls, limits: limits))
+        self.limits = limits
+        state = Mutex(State(tls: tls))
     }
 
     /// For later connections.
     package func replace(_ tls: TargetTLS) { state.withLock { $0.tls = tls } }
-
-    /// For later connections.
-    package func setLimits(_ limits: ForwardLimits) { state.withLock { $0.limits = limits } }
 
     /// Upgrades that are passed on now.
     package var current: Int { state.withLock { $0.current } }
@@ -72,7 +72,7 @@ package final class SessionForwarding: Sendable {
     func leave() { state.withLock { $0.current -= 1 } }
 
     func destination(_ peer: FleetPeer) -> ForwardDestination {
-        let (tls, limits) = state.withLock { ($0.tls, $0.limits) }
-        return ForwardDestination(host: peer.host, port: peer.port, tls: tls, limits: limits)
+        ForwardDestination(
+            host: peer.host, port: peer.port, tls: state.withLock { $0.tls }, limits: limits())
     }
 }

@@ -8,25 +8,14 @@ package import WireText
 /// There is an entry for each address that has sessions, so there are never more entries than sessions.
 package final class AddressPaces: Sendable {
     private struct State {
-        /// 0: no limit.
-        var perSecond: Int
         var paces: [AddressPrefix: (pace: SharedPace, sessions: Int)] = [:]
     }
 
-    private let state: Mutex<State>
+    private let state = Mutex(State())
+    private let perSecond: @Sendable () -> Int?
 
-    /// - Parameter perSecond: nil: no limit.
-    package init(perSecond: Int?) {
-        state = Mutex(State(perSecond: perSecond ?? 0))
-    }
-
-    /// For a reload: also applies to existing sessions.
-    package func setRate(perSecond: Int?) {
-        state.withLock { state in
-            state.perSecond = perSecond ?? 0
-            for (pace, _) in state.paces.values { pace.setRate(perSecond: state.perSecond) }
-        }
-    }
+    /// - Parameter perSecond: nil: no limit. It is read at each message.
+    package init(perSecond: @autoclosure @escaping @Sendable () -> Int?) { self.perSecond = perSecond }
 
     /// Addresses that have sessions.
     package var count: Int { state.withLock { $0.paces.count } }
@@ -34,7 +23,7 @@ package final class AddressPaces: Sendable {
     /// A session's share of its address' budget, valid as long as the session holds it.
     package func join(_ prefix: AddressPrefix) -> AddressShare {
         let pace = state.withLock { state in
-            let known = state.paces[prefix] ?? (SharedPace(perSecond: state.perSecond), 0)
+            let known = state.paces[prefix] ?? (SharedPace(perSecond: perSecond), 0)
             state.paces[prefix] = (known.pace, known.sessions + 1)
             return known.pace
         }
@@ -52,15 +41,17 @@ package final class AddressPaces: Sendable {
 /// One address' budget, under its own lock: messages of different addresses don't wait for each other.
 private final class SharedPace: Sendable {
     private let pace: Mutex<FairPace>
+    private let perSecond: @Sendable () -> Int?
 
-    init(perSecond: Int) {
-        pace = Mutex(FairPace(perSecond: perSecond))
+    init(perSecond: @escaping @Sendable () -> Int?) {
+        self.perSecond = perSecond
+        pace = Mutex(FairPace(perSecond: perSecond() ?? 0))
     }
 
-    func setRate(perSecond: Int) { pace.withLock { $0.setRate(perSecond: perSecond) } }
-
     func spend(_ member: FairPace.Member, now: UInt64) -> (FairPace.Member, until: UInt64?) {
-        pace.withLock { pace in
+        let rate = perSecond() ?? 0
+        return pace.withLock { pace in
+            pace.setRate(perSecond: rate)
             var member = member
             let until = pace.spend(&member, now: now)
             return (member, until)
@@ -68,7 +59,9 @@ private final class SharedPace: Sendable {
     }
 
     func ask(_ member: FairPace.Member, now: UInt64) -> (FairPace.Member, until: UInt64?) {
-        pace.withLock { pace in
+        let rate = perSecond() ?? 0
+        return pace.withLock { pace in
+            pace.setRate(perSecond: rate)
             var member = member
             let until = pace.readableAt(now, &member)
             return (member, until)

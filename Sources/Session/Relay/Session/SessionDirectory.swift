@@ -23,13 +23,14 @@ package final class SessionDirectory: Sendable {
     private let counts: (any FleetSessionCounts)?
 
     /// - Parameters:
+    ///   - limits: read at each use; a lowered one ends no session.
     ///   - announcer: tells the other gateways of the fleet which sessions are here.
     ///   - counts: tells them how many each client has.
     package init(
-        _ limits: SessionLeaseLimits, announcer: (any SessionAnnouncer)? = nil,
+        _ limits: @autoclosure @escaping @Sendable () -> SessionLeaseLimits, announcer: (any SessionAnnouncer)? = nil,
         counts: (any FleetSessionCounts)? = nil
     ) {
-        register = Mutex(SessionRegister(limits: limits))
+        register = Mutex(SessionRegister(limits: limits()))
         self.announcer = announcer
         self.counts = counts
     }
@@ -133,11 +134,6 @@ package final class SessionDirectory: Sendable {
             guard let id = announced.ids.removeValue(forKey: lease), !announced.isOver else { return }
             announcer.ended(id)
         }
-    }
-
-    /// For a reload: ends no session.
-    package func setLimits(_ limits: SessionLeaseLimits) {
-        register.withLock { $0.limits = limits }
     }
 
     // MARK: Leases

@@ -14,15 +14,18 @@ final class FleetLink: Sendable {
     private let first: FleetForwarding
     private let standings = FleetStandings()
 
-    /// - Parameter listener: nil without FLEET_BIND.
+    /// - Parameters:
+    ///   - listener: nil without FLEET_BIND.
+    ///   - limits: read at each connection.
     init?(
-        _ listener: GatewayConfiguration.FleetListener?, _ store: FleetStore?, logger: Logger
+        _ listener: GatewayConfiguration.FleetListener?, _ store: FleetStore?,
+        _ limits: @escaping @Sendable () -> ForwardLimits, logger: Logger
     ) throws(GatewayError) {
         guard let listener, let store else { return nil }
         self.listener = listener
         first = try FleetForwarding(listener, listener.files)
         sessions = FleetSessions(store.registry, member: store.member, members: standings, logger: logger)
-        forwarding = first.makeForwarding(sessions)
+        forwarding = first.makeForwarding(sessions, limits)
     }
 
     /// Listens for the other gateways, and tells them where.

@@ -36,8 +36,10 @@ struct FleetForwarding {
     }
 
     /// For `RelaySettings.forwarding`, once at the start.
-    func makeForwarding(_ whereabouts: any SessionWhereabouts) -> SessionForwarding {
-        SessionForwarding(whereabouts, tls: dialling)
+    func makeForwarding(
+        _ whereabouts: any SessionWhereabouts, _ limits: @escaping @Sendable () -> ForwardLimits
+    ) -> SessionForwarding {
+        SessionForwarding(whereabouts, tls: dialling, limits: limits())
     }
 
     /// Listens, after `RelayServer.listen`.

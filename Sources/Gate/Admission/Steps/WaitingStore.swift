@@ -1,0 +1,91 @@
+import AppAttest
+import KeyStore
+
+/// Where the questions of decisions are answered that may wait, off the reactors: by the parts of a store that wait,
+/// and by the verifier of attestations. All other questions go to the decision's ``GateStore``.
+struct WaitingStore: Sendable {
+    /// `nil`: there are no keys.
+    var keys: (any KeyRegistry)?
+    /// `nil`: nobody registers.
+    var attestations: AttestationVerifier?
+
+    func answer(
+        _ question: StoreQuestion, of store: GateStore, at moment: Moment
+    ) async throws(KeyRegistryError) -> StoreAnswer {
+        switch question {
+        case .attestation(let presented): return .attestation(await verify(presented, at: moment))
+        case .redeem(let token, let device):
+            let standing = try await store.development?.redeem(token, by: device, at: moment.unixMilliseconds)
+            return .redeem(standing ?? .refused(.unknown))
+        case .trying(let question):
+            do throws(KeyRegistryError) { return try await answer(question, of: store, at: moment) } catch {
+                return .failed(error)
+            }
+        default:
+            if let keys, let answer = try await answer(question, of: store, from: keys, at: moment) { return answer }
+            return try await store.answer(question, at: moment)
+        }
+    }
+
+    /// - Returns: `nil` if the question isn't answered by the part of the store that waits.
+    private func answer(
+        _ question: StoreQuestion, of store: GateStore, from keys: any KeyRegistry, at moment: Moment
+    ) async throws(KeyRegistryError) -> StoreAnswer? {
+        switch (question, store.devices) {
+        case (.enrol(let key), _): return .enrol(try await keys.enrol(key))
+        case (.standing(let id, _), .immediate):
+            let standing = try await keys.standing(of: id)
+            return .standing(standing, counter: standing?.counter ?? 0)
+        // The store alone compares counters.
+        case (.standing(let id, _), _): return .standing(try await keys.standing(of: id), counter: 0)
+        case (.admit(let claim), .immediate):
+            let advance = try await keys.advanceCounter(of: claim.key, to: claim.counter, at: moment.unixMilliseconds)
+            return .admit(advance == .advanced ? .admitted : .notAdvanced(advance))
+        default: return nil
+        }
+    }
+
+    private func verify(
+        _ presented: PresentedAttestation, at moment: Moment
+    ) async -> Result<VerifiedAttestation, AttestationError> {
+        guard let attestations else { preconditionFailure("Only a registration has an attestation.") }
+        do throws(AttestationError) {
+            return .success(
+                try await attestations.verify(
+                    attestation: presented.object, keyID: presented.id.bytes,
+                    clientDataHash: presented.clientDataHash, at: moment.date))
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+extension GateStore {
+    fileprivate func answer(_ question: StoreQuestion, at moment: Moment) async throws(KeyRegistryError) -> StoreAnswer
+    {
+        let answer: Result<StoreAnswer, KeyRegistryError> = await withCheckedContinuation { continuation in
+            self.answer(question, at: moment) { continuation.resume(returning: $0) }
+        }
+        return try answer.get()
+    }
+}
+
+extension Decision {
+    /// Drives the decision for a caller that may wait: not on a reactor.
+    consuming func run(at moment: Moment, asking waiting: WaitingStore) async -> Outcome {
+        var decision = self
+        var (answer, now): (Result<StoreAnswer, KeyRegistryError>?, Moment) = (nil, moment)
+        while true {
+            switch decision.next(answer, at: now) {
+            case .decided(let outcome): return outcome
+            case .ask(let question, let store):
+                do throws(KeyRegistryError) {
+                    answer = .success(try await waiting.answer(question, of: store, at: moment))
+                } catch {
+                    answer = .failure(error)
+                }
+                now = store.now(after: moment)
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import Admission
+import KeyStore
+import KeyStoreSQLite
+import Settings
+
+/// The store of a gateway that is alone: a file.
+struct FileStore: GatewayStore {
+    private let file: SQLiteKeyRegistry
+    let alarm = Alarm()
+
+    init(_ file: SQLiteKeyRegistry) { self.file = file }
+
+    init(_ start: StartConfiguration, _ observer: StoreObserver) throws(GatewayError) {
+        let path = start.keyStore.path
+        var limits = SQLiteKeyRegistry.Limits()
+        limits.connectionsPerPool = start.process.reactorThreads ?? Cores.count
+        do throws(KeyRegistryError) {
+            file = try SQLiteKeyRegistry(path: path, limits: limits, observer: observer)
+        } catch {
+            throw .store(path: path, "\(error)")
+        }
+    }
+
+    var keys: any KeyMaintenance { file }
+    var devices: DeviceRegistry { .immediate(file) }
+    var signingKeys: any SigningKeyStore { file.tokenStore }
+    var developmentTokens: any DevelopmentTokenStore & ImmediateDevelopmentTokenRegistry { file }
+    var remembersProofs: Bool { false }
+    var retryAfter: Int { 1 }
+    var queueLengths: [(name: String, count: Int)] { file.queueLengths }
+
+    func keptTickets(maximum: Int, _ observer: StoreObserver) throws(GatewayError) -> (any KeptTicketStore)? {
+        do throws(KeyRegistryError) {
+            return try SQLiteKeptTickets(of: file, maximum: maximum, observer: observer)
+        } catch {
+            throw failure("\(error)")
+        }
+    }
+
+    func revocations() throws(KeyRegistryError) -> any RevocationSource { try SQLiteRevocations(of: file) }
+
+    func tryWriting() async throws(KeyRegistryError) { try await file.tryWriting() }
+
+    func maintain() async throws(KeyRegistryError) { _ = try await file.checkpoint() }
+
+    func failure(_ reason: String) -> GatewayError { .store(path: file.path, reason) }
+}
