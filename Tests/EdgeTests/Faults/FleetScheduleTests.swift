@@ -94,10 +94,13 @@ struct NeighbouringVersionsTests {
         let schedule = try await FaultSchedule(
             gateways: 4, players: 12, within: .seconds(20), of: FaultSettings.earlier)
         for _ in 0..<3 { try await schedule.play() }
+        print("the earlier version alone: done")
         try await schedule.fleet.goOn()
         for _ in 0..<3 { try await schedule.play() }
+        print("with the tables of the new version: done")
         for index in 0..<4 {
             try await schedule.play(.killedGateway(index))
+            print("\(index + 1) of 4 gateways replaced")
             for _ in 0..<3 { try await schedule.play() }
         }
         let (resumed, expired) = await schedule.counts
