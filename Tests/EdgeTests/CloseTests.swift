@@ -148,10 +148,9 @@ extension EdgeTests {
             let before = try ProcessMemory.openFiles(of: edge.gateway.processID)
             for _ in 0..<20 { await (try await edge.gateway.open()).connection.reset() }
             _ = try await edge.gateway.open().close()
-            let deadline = ContinuousClock.now.advanced(by: .seconds(20))
-            while try ProcessMemory.openFiles(of: edge.gateway.processID) > before + 3 {
-                try #require(ContinuousClock.now < deadline, "sockets are left over")
+            try await Poll.untilTrue("the sockets' end") {
                 try await edge.expectHealthy()
+                return try ProcessMemory.openFiles(of: edge.gateway.processID) <= before + 3
             }
         }
     }

@@ -42,10 +42,8 @@ extension EdgeTests {
         }
 
         private func untilAsleep(_ gateway: GatewayProcess) async throws {
-            let deadline = ContinuousClock.now.advanced(by: .seconds(30))
-            while try !ProcessThreads.areAsleep(of: gateway.processID) {
-                try #require(ContinuousClock.now < deadline, "a thread spins")
-                await Task.yield()
+            try await Poll.untilTrue("all threads asleep", within: .seconds(30)) {
+                try ProcessThreads.areAsleep(of: gateway.processID)
             }
         }
     }

@@ -179,12 +179,7 @@ extension EdgeTests {
         }
 
         private func filesFall(to files: Int, of gateway: GatewayProcess, by watch: RawConnection) async throws {
-            let deadline = ContinuousClock.now.advanced(by: .seconds(20))
-            while true {
-                let open = try await openFiles(of: gateway, by: watch)
-                if open <= files { return }
-                try #require(ContinuousClock.now < deadline, "\(open) files are open, and \(files) should be")
-            }
+            try await Poll.untilTrue("\(files) open files") { try await openFiles(of: gateway, by: watch) <= files }
         }
 
         private func expectEveryPlaceFree(at edge: Edge) async throws {

@@ -91,10 +91,9 @@ extension FleetBench {
 
     /// Waits until the gateways have noted so many sessions of their clients.
     func eventuallyCounts(_ sessions: Int64, _ column: String = "sessions") async throws {
-        let end = ContinuousClock.now + .seconds(20)
         let sum = "SELECT coalesce(sum(\(column)), 0)::int8 FROM portcullis.holding"
-        while try server.session(database: database).run(sum, []).only().integer(0) != sessions {
-            guard ContinuousClock.now < end else { throw EdgeTestError("the sessions aren't counted") }
+        try await Poll.untilTrue("the count of sessions") {
+            try server.session(database: database).run(sum, []).only().integer(0) == sessions
         }
     }
 }
@@ -102,11 +101,10 @@ extension FleetBench {
 extension FleetBench {
     /// Waits until so many gateways have sent a heartbeat in the last second.
     func eventuallyBeat(_ gateways: Int64) async throws {
-        let end = ContinuousClock.now + .seconds(20)
         let beating =
             "SELECT count(*) FROM portcullis.gateway WHERE heartbeat > clock_timestamp() - interval '1 second'"
-        while try server.session(database: database).run(beating, []).only().integer(0) != gateways {
-            guard ContinuousClock.now < end else { throw EdgeTestError("the gateways send no heartbeats") }
+        try await Poll.untilTrue("the gateways' heartbeats") {
+            try server.session(database: database).run(beating, []).only().integer(0) == gateways
         }
     }
 }
@@ -117,9 +115,6 @@ extension GatewayProcess {
         _ what: String, within limit: Duration = .seconds(20),
         _ attempt: () async throws -> Bool
     ) async throws {
-        let end = ContinuousClock.now + limit
-        while try await !attempt() {
-            guard ContinuousClock.now < end else { throw EdgeTestError("waited in vain: \(what)") }
-        }
+        try await Poll.untilTrue(what, within: limit, attempt)
     }
 }

@@ -92,14 +92,12 @@ extension FleetBench {
     func status(
         within limit: Duration = .seconds(30), _ isExpected: (FleetStatusAnswer) -> Bool
     ) async throws -> FleetStatusAnswer {
-        let end = ContinuousClock.now + limit
-        while true {
+        try await Poll.until("the expected status", within: limit) {
             let output = try await GatewayProcess.run(["fleet", "status", "--json"], settings)
-            if var answer = try? JSONDecoder().decode(FleetStatusAnswer.self, from: Data(output.standardOutput)) {
-                answer.ending = output.ending
-                if isExpected(answer) { return answer }
-            }
-            guard ContinuousClock.now < end else { throw EdgeTestError("waited in vain: \(output)") }
+            guard var answer = try? JSONDecoder().decode(FleetStatusAnswer.self, from: Data(output.standardOutput))
+            else { return nil }
+            answer.ending = output.ending
+            return isExpected(answer) ? answer : nil
         }
     }
 }

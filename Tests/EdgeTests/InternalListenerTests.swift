@@ -19,12 +19,9 @@ extension EdgeTests {
         private func ask(
             _ path: String, of edge: Edge, until isExpected: (ReceivedAnswer) -> Bool
         ) async throws -> ReceivedAnswer {
-            let deadline = ContinuousClock.now.advanced(by: .seconds(60))
-            while true {
+            try await Poll.until("another answer of \(path)", within: .seconds(60)) {
                 let answer = try await get(path, of: edge)
-                if isExpected(answer) { return answer }
-                guard ContinuousClock.now < deadline else { throw EdgeTestError("\(path) still answers \(answer)") }
-                await Task.yield()
+                return isExpected(answer) ? answer : nil
             }
         }
 
@@ -93,9 +90,7 @@ extension EdgeTests {
             try await first.close()
             try await second.close()
             // The ends are noticed by themselves.
-            let deadline = ContinuousClock.now.advanced(by: .seconds(20))
-            while try await !counts().isEmpty, ContinuousClock.now < deadline { await Task.yield() }
-            #expect(try await counts() == [:])
+            try await Poll.untilTrue("the ends of the sessions") { try await counts().isEmpty }
         }
 
         @Test func `clients can reach neither metrics nor probes`() async throws {

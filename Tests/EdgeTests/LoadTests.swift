@@ -38,12 +38,11 @@ extension EdgeTests {
 
         /// The allocator returns memory asynchronously: polls until it has.
         private func memoryReturned(at edge: Edge, to limit: Int) async throws -> Int {
-            let deadline = ContinuousClock.now.advanced(by: .seconds(40))
-            while true {
+            try await Poll.until("at most \(limit) KiB", within: .seconds(40)) {
                 let resident = try ProcessMemory.residentKiB(of: edge.gateway.processID)
                 if resident <= limit { return resident }
-                try #require(ContinuousClock.now < deadline, "\(resident) KiB are left, more than \(limit)")
                 try await edge.expectHealthy()
+                return nil
             }
         }
 
@@ -79,14 +78,10 @@ extension EdgeTests {
 
         /// Waits until the gateway has closed all connections that the test has left.
         private func settle(_ edge: Edge, to files: Int) async throws {
-            let deadline = ContinuousClock.now.advanced(by: .seconds(30))
-            var last = Int.max
-            while ContinuousClock.now < deadline {
+            try await Poll.untilTrue("at most \(files) open files", within: .seconds(30)) {
                 try await edge.expectHealthy()
-                last = try ProcessMemory.openFiles(of: edge.gateway.processID)
-                if last <= files { return }
+                return try ProcessMemory.openFiles(of: edge.gateway.processID) <= files
             }
-            Issue.record("\(last) files are still open")
         }
     }
 }

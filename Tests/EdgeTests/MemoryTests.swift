@@ -109,10 +109,9 @@ extension EdgeTests {
 
         /// Memory is used asynchronously: polls until this much is in use, between answers of the gateway.
         private func grown(_ edge: Edge, by expected: Int, over idle: Int) async throws {
-            let deadline = ContinuousClock.now.advanced(by: .seconds(60))
-            while try ProcessMemory.residentKiB(of: edge.gateway.processID) - idle < expected {
-                try #require(ContinuousClock.now < deadline, "the limits were not reached")
+            try await Poll.untilTrue("the limits", within: .seconds(60)) {
                 try await edge.expectHealthy()
+                return try ProcessMemory.residentKiB(of: edge.gateway.processID) - idle >= expected
             }
         }
     }

@@ -71,11 +71,10 @@ extension EdgeTests {
             let sockets = try ProcessMemory.openSockets(of: edge.gateway.processID)
             try await connection.setReading(false)
             connection.post(Array(String(repeating: Self.get, count: 5_000).utf8))
-            let deadline = ContinuousClock.now.advanced(by: .seconds(120))
-            while try ProcessMemory.openSockets(of: edge.gateway.processID) >= sockets {
-                try #require(ContinuousClock.now < deadline, "the connection stays")
+            try await Poll.untilTrue("the connection's end", within: .seconds(120)) {
                 try await other.send(Self.get)
                 #expect(try await other.answer().status == 200)
+                return try ProcessMemory.openSockets(of: edge.gateway.processID) < sockets
             }
             try await edge.expectHealthy()
         }

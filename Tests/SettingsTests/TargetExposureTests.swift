@@ -45,6 +45,15 @@ import WireText
                 == [socket("::", 4001), socket("::1", 4002), socket("127.0.0.1", 4003), socket("2001:db8::1", 4004)])
     }
 
+    @Test func `a table shows where the connections begin`() {
+        for (text, hasConnections) in [("", false), (Self.tcp6, false), (Self.tcp, true)] {
+            var table = KernelSocketTable()
+            table.feed(Array(text.utf8)[...])
+            table.finish()
+            #expect(table.hasConnections == hasConnections)
+        }
+    }
+
     @Test func `a table is the same in pieces of any size`() {
         let whole = sockets(Self.tcp + Self.tcp6)
         #expect(whole.count == 7)

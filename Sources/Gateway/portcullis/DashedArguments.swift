@@ -9,27 +9,33 @@ import FoundationEssentials
 struct DashedArguments {
     private static let terminator = "--"
     /// Understood at every command, without being an argument of it.
-    private static let builtIn: Set<String> = ["-help", "--help-hidden", "--experimental-dump-help"]
+    private static let builtIn: Set<String> = ["-help", "--help-hidden", "--experimental-dump-help", "--version"]
 
-    /// Options of so many commands that nobody takes them for something else. The program's outline is costly, and most
-    /// starts have no other argument with a hyphen.
+    /// Options of so many commands that nobody takes them for something else. An outline is costly, and most starts
+    /// have no other argument with a hyphen.
     private static let common: Set<String> = ["--env-file", "--socket", "--store", "--json"]
 
     private let command: CommandOutline
 
     /// - Parameter arguments: without the program's name.
     static func readable(_ arguments: [String]) -> [String] {
-        guard arguments.contains(where: { $0.hasPrefix("-") && !common.contains($0) }),
-            let program = CommandOutline.program
-        else { return arguments }
-        var command = program
+        guard arguments.contains(where: { $0.hasPrefix("-") && !common.contains($0) }) else { return arguments }
+        var command: any ParsableCommand.Type = PortcullisCommand.self
         var rest = arguments[...]
-        while let word = rest.first, let next = command.subcommand(word) {
+        while let word = rest.first,
+            let next = command.configuration.subcommands.first(where: { $0._commandName == word })
+        {
             command = next
             rest = rest.dropFirst()
         }
-        if let fallback = command.defaultSubcommand, let next = command.subcommand(fallback) { command = next }
-        return arguments[..<rest.startIndex] + DashedArguments(command: command).readable(Array(rest))
+        if let fallback = command.configuration.defaultSubcommand { command = fallback }
+        // The parser's own command is in the outline of the program alone.
+        let isHelp = arguments.first == "help"
+        guard let outline = isHelp ? CommandOutline.program?.subcommand("help") : CommandOutline(of: command) else {
+            return arguments
+        }
+        if isHelp { rest = rest.dropFirst() }
+        return arguments[..<rest.startIndex] + DashedArguments(command: outline).readable(Array(rest))
     }
 
     private enum Word {
@@ -151,7 +157,13 @@ struct CommandOutline: Decodable, Sendable {
     }
 
     /// `portcullis` and all its commands.
-    static let program = try? JSONDecoder().decode(Tool.self, from: Data(PortcullisCommand._dumpHelp().utf8)).command
+    static let program = CommandOutline(of: PortcullisCommand.self)
+
+    /// The command, and those below it.
+    init?(of command: any ParsableCommand.Type) {
+        guard let tool = try? JSONDecoder().decode(Tool.self, from: Data(command._dumpHelp().utf8)) else { return nil }
+        self = tool.command
+    }
 
     func subcommand(_ name: String) -> CommandOutline? {
         subcommands.first { $0.commandName == name }

@@ -103,6 +103,13 @@ package final class RawConnection: Sendable {
         try await channel.setOption(.autoRead, value: isReading).get()
     }
 
+    /// Reads a little, at most 2 KiB, while reading is stopped. From then on every read is as small.
+    package func sip() async throws {
+        try await channel.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 2_048)).get()
+        try await channel.setOption(.maxMessagesPerRead, value: 1).get()
+        channel.read()
+    }
+
     /// False once the socket's own buffers are full and posted bytes queue up.
     package var isWritable: Bool { channel.isWritable }
 }

@@ -90,16 +90,14 @@ package final class PrometheusProcess: Sendable {
         until alert: String, isFiring: Bool = true, within limit: Duration = .seconds(60),
         _ fault: () async throws -> Void = {}
     ) async throws {
-        let deadline = ContinuousClock.now.advanced(by: limit)
-        while true {
-            try await fault()
-            let firing = try await firing()
-            if firing.contains(alert) == isFiring { return }
-            guard ContinuousClock.now < deadline else {
-                let what = isFiring ? "doesn't fire" : "doesn't end"
-                let targets = try await get("/api/v1/targets").text
-                throw EdgeTestError("\(alert) \(what); firing: \(firing.sorted()). \(targets)")
+        do {
+            try await Poll.untilTrue("\(isFiring ? "" : "the end of ")\(alert)", within: limit) {
+                try await fault()
+                return try await firing().contains(alert) == isFiring
             }
+        } catch {
+            let firing = try await firing().sorted()
+            throw EdgeTestError("\(error); firing: \(firing). \(try await get("/api/v1/targets").text)")
         }
     }
 

@@ -15,6 +15,9 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
 
     package mutating func bytes(_ count: Int) -> [UInt8] {
-        (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count)
+        while bytes.count < count { bytes.append(UInt8(truncatingIfNeeded: next())) }
+        return bytes
     }
 }

@@ -8,8 +8,8 @@ struct Judgement: CustomStringConvertible {
     /// For 64 KB; less for less.
     static let maximumMilliseconds = 20.0
     /// Only the shortest time counts. On a busy machine the kernel's own work for a thread, such as mapping memory, may
-    /// last for a while.
-    private static let repetitions = 12
+    /// last for a while. What is bad isn't any better with fewer.
+    static let repetitions = 12
     private static let pause = Duration.milliseconds(20)
     /// For what is slower without optimisation than the loop that calibrates, and for a busy machine. `scripts/attack`
     /// measures the release.
@@ -31,7 +31,9 @@ struct Judgement: CustomStringConvertible {
     }
 
     /// - Parameter cost: the milliseconds for so many bytes.
-    static func of(_ bytes: Int, _ cost: @Sendable (Int) async throws -> Double) async rethrows -> Judgement {
+    static func of(
+        _ bytes: Int, repetitions: Int = repetitions, _ cost: @Sendable (Int) async throws -> Double
+    ) async rethrows -> Judgement {
         let (budget, floor) = (budget(bytes), floor(bytes))
         var part = try await cost(bytes / ratio)
         // What would take minutes isn't tried out.

@@ -12,6 +12,8 @@ struct KernelSocketTable: Sendable {
     static let maximumCount = 65_536
 
     private(set) var listening: Set<SocketAddress> = []
+    /// A row of a connection was read. The kernel lists all sockets that listen before the first connection.
+    private(set) var hasConnections = false
     private var line: [UInt8] = []
     private var isTooLong = false
 
@@ -35,22 +37,24 @@ struct KernelSocketTable: Sendable {
             line.removeAll(keepingCapacity: true)
             isTooLong = false
         }
-        guard !isTooLong, listening.count < Self.maximumCount, let socket = Self.listeningSocket(line[...]) else {
-            return
-        }
+        guard !isTooLong, let row = Self.row(line[...]) else { return }
+        guard row.isListening else { return hasConnections = true }
+        guard listening.count < Self.maximumCount, let socket = Self.socket(row.local) else { return }
         listening.insert(socket)
     }
 
     /// `TCP_LISTEN` of the kernel's `net/tcp_states.h`.
     private static let listenState = Array("0A".utf8)
 
-    /// The second of the columns `sl local_address rem_address st …`, if the fourth says that it listens.
-    static func listeningSocket(_ line: ArraySlice<UInt8>) -> SocketAddress? {
+    /// Of the columns `sl local_address rem_address st …` the second, and whether the fourth says that it listens.
+    private static func row(_ line: ArraySlice<UInt8>) -> (local: ArraySlice<UInt8>, isListening: Bool)? {
         let columns = line.split(separator: UInt8(ascii: " "), maxSplits: 4)
-        guard columns.count >= 4, columns[0].last == UInt8(ascii: ":"), columns[3].elementsEqual(listenState) else {
-            return nil
-        }
-        let parts = columns[1].split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        guard columns.count >= 4, columns[0].last == UInt8(ascii: ":") else { return nil }
+        return (columns[1], columns[3].elementsEqual(listenState))
+    }
+
+    private static func socket(_ local: ArraySlice<UInt8>) -> SocketAddress? {
+        let parts = local.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         guard parts.count == 2, let port = bytes(parts[1], count: 2),
             let words = bytes(parts[0], count: 4) ?? bytes(parts[0], count: 16)
         else { return nil }

@@ -19,9 +19,16 @@ package enum SettingSuggestion {
     ) -> String? {
         guard SettingText.isShort(name) else { return nil }
         if limit == maximumDistance, let longer = withWordMore(than: name.uppercased(), rows) { return longer }
-        let known = rows.map(\.name) + rows.flatMap(\.spellings)
-        let distances = known.map { (name: $0, edits: distance(name.uppercased(), $0)) }
-        return distances.filter { $0.edits <= min(limit, $0.name.count / 3) }.min { $0.edits < $1.edits }?.name
+        let sought = name.uppercased()
+        let length = min(sought.utf8.count, maximumBytes)
+        let near = (rows.map(\.name) + rows.flatMap(\.spellings)).compactMap { known -> (name: String, edits: Int)? in
+            let most = min(limit, known.utf8.count / 3)
+            // Each byte more or less is an edit. Every start compares each variable of its environment with all names.
+            guard abs(known.utf8.count - length) <= most else { return nil }
+            let edits = distance(sought, known)
+            return edits <= most ? (known, edits) : nil
+        }
+        return near.min { $0.edits < $1.edits }?.name
     }
 
     /// The one setting that has a single word more, such as `MTLS_CLIENT_CA_PATH` for `MTLS_CA_PATH`.
@@ -35,9 +42,12 @@ package enum SettingSuggestion {
         return words.count > 1 && found.count == 1 ? found.first : nil
     }
 
+    /// As much of a mistyped name is compared. No setting has so long a name.
+    private static let maximumBytes = 64
+
     /// Optimal string alignment: insertions, deletions, replacements and swaps of neighbours.
     package static func distance(_ left: String, _ right: String) -> Int {
-        let (left, right) = (Array(left.utf8.prefix(64)), Array(right.utf8))
+        let (left, right) = (Array(left.utf8.prefix(maximumBytes)), Array(right.utf8))
         var older: [Int] = []
         var previous = Array(0...right.count)
         for row in left.indices {

@@ -21,19 +21,27 @@ package enum WebClientPage {
         return policy.answer(page(texts))
     }
 
-    private static let (opening, closing) = (Array("{{".utf8), Array("}}".utf8))
-
     /// - Parameter texts: for the places in double braces, by name.
     private static func page(_ texts: [[UInt8]: String]) -> [UInt8] {
         var (page, rest): ([UInt8], ArraySlice<UInt8>) = ([], source[...])
-        while let start = rest.firstRange(of: opening),
-            let end = rest[start.upperBound...].firstRange(of: closing)
+        while let start = pair(of: UInt8(ascii: "{"), in: rest),
+            let end = pair(of: UInt8(ascii: "}"), in: rest[start...])
         {
-            page += rest[..<start.lowerBound]
-            page += HTMLText.escaped(texts[Array(rest[start.upperBound..<end.lowerBound])] ?? "")
-            rest = rest[end.upperBound...]
+            page += rest[..<start]
+            page += HTMLText.escaped(texts[Array(rest[(start + 2)..<end])] ?? "")
+            rest = rest[(end + 2)...]
         }
         return page + rest
+    }
+
+    /// Where a byte stands twice, for the first time.
+    private static func pair(of brace: UInt8, in bytes: ArraySlice<UInt8>) -> Int? {
+        var rest = bytes
+        while let first = rest.firstIndex(of: brace), first + 1 < bytes.endIndex {
+            guard bytes[first + 1] != brace else { return first }
+            rest = bytes[(first + 1)...]
+        }
+        return nil
     }
 }
 
