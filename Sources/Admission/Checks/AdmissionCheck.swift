@@ -28,6 +28,11 @@ package enum AdmissionCheck: String, CaseIterable, Sendable {
     case validationCategory = "validation_category"
     case counterStored = "counter_stored"
 
+    // Of a request that is signed by itself, before its assertion.
+    case signedFields = "signed_fields"
+    case clientData = "client_data"
+    case bodyDigest = "body_digest"
+
     // Of an attestation.
     case attestationForm = "attestation_form"
     case certificates

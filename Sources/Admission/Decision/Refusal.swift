@@ -16,6 +16,8 @@ package struct Refusal: Sendable {
     package internal(set) var freshChallenge: String?
     /// What clients of access tokens read; `nil` for all others.
     package internal(set) var token: TokenError?
+    /// Its client has signed the request, and reads ``message``.
+    package internal(set) var isOfSignedRequest = false
     /// The failed check in plain words, as far as the client may know it. It contains no secret and no client input.
     package internal(set) var reason: String?
     /// The method that the client tried, for the log. The gate sets it.
@@ -38,7 +40,7 @@ package struct Refusal: Sendable {
         var refusal = Refusal(
             answer, detail: detail, retryAfter: retryAfter, allowedMethods: allowedMethods, failed: FailedCheck(check))
         (refusal.freshChallenge, refusal.token, refusal.method) = (freshChallenge, token, method)
-        refusal.reason = reason
+        (refusal.reason, refusal.isOfSignedRequest) = (reason, isOfSignedRequest)
         return refusal
     }
 
@@ -64,7 +66,7 @@ package struct Refusal: Sendable {
     }
 
     /// A client refused with 401 can retry at once, without another round trip for a challenge.
-    package var carriesChallenge: Bool { status == 401 && token == nil }
+    package var carriesChallenge: Bool { status == 401 && token == nil && !isOfSignedRequest }
 
     /// The scheme in `WWW-Authenticate`, which RFC 9110 section 15.5.2 requires in a 401. `Bearer` (RFC 6750) and
     /// `DPoP` (RFC 9449 section 7.1) are registered, and no client acts on any of them automatically.
@@ -75,6 +77,7 @@ package struct Refusal: Sendable {
             if answer != .tokenRequired { challenge.parameters.append(("error", code.rawValue)) }
             return challenge.text
         }
+        if isOfSignedRequest { return "AppAttest" }
         return switch code {
         case .sharedSecretRequired, .invalidSharedSecret: "Bearer"
         default: freshChallenge == nil ? "ClientCertificate" : "AppAttest"

@@ -12,11 +12,12 @@ package struct Registrar: Sendable {
     package static let defaultMaximumBodyBytes = 65_536
     private static let storeRetryAfter = 5
 
-    private let settings: AppAttestSettings
-    private let registry: any KeyRegistry
-    private let verifier: AttestationVerifier
-    private let limits: EndpointLimits
-    private let maximumBodyBytes: Int
+    // Its other dialects use these, too.
+    let settings: AppAttestSettings
+    let registry: any KeyRegistry
+    let verifier: AttestationVerifier
+    let limits: EndpointLimits
+    let maximumBodyBytes: Int
     private let tokens: TokenSettings?
 
     /// - Parameters:
@@ -128,7 +129,7 @@ package struct Registrar: Sendable {
         return verifier.mismatchingPart(of: attestation, claimed: claimed).reason("the attestation is")
     }
 
-    private func verify(
+    func verify(
         _ attestation: [UInt8], of id: KeyID, over clientDataHash: [UInt8], at moment: Moment
     ) async throws(AttestationError) -> VerifiedAttestation {
         try await verifier.verify(
@@ -138,7 +139,7 @@ package struct Registrar: Sendable {
     /// A key that is revoked after it was looked up is refused by the store.
     ///
     /// - Parameter id: the verifier has confirmed that it is the attested key's.
-    private func enrol(
+    func enrol(
         _ verified: VerifiedAttestation, as id: KeyID, at moment: Moment,
         unless refuse: @Sendable (RegisteredKey) -> Refusal?
     ) async -> RegistrationOutcome {
@@ -169,7 +170,7 @@ package struct Registrar: Sendable {
 
     private static let revoked = Refusal(.keyRevoked, detail: "key is revoked")
 
-    private static func unavailable(_ error: KeyRegistryError) -> Refusal {
+    static func unavailable(_ error: KeyRegistryError) -> Refusal {
         Refusal(
             .attestationUnavailable, detail: "\(error)", retryAfter: storeRetryAfter, failed: FailedCheck(.keyStored))
     }

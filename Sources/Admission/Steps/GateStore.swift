@@ -60,8 +60,7 @@ package struct GateStore: Sendable {
         switch devices {
         case nil: return .admit(.notAdvanced(.unknownKey))
         case .immediate(let registry):
-            let advance = try registry.advanceCounter(
-                of: claim.key, to: claim.counter, at: moment.unixMilliseconds)
+            let advance = try registry.use(claim.use, of: claim.key, at: moment.unixMilliseconds)
             return .admit(advance == .advanced ? .admitted : .notAdvanced(advance))
         case .shared: return nil
         }
@@ -108,7 +107,7 @@ extension Fleet {
         case .standing(let id, let use): answerStanding(of: id, for: use, at: time, then: then)
         case .admit(let claim):
             guard let challenge = claim.challenge else { return then(.success(.admit(.refused(.foreign)))) }
-            admit(challenge, by: claim.key, counter: claim.counter, at: time) { then($0.map(StoreAnswer.admit)) }
+            admit(challenge, by: claim.key, claim.use, at: time) { then($0.map(StoreAnswer.admit)) }
         case .spend(let claim):
             spend(claim.use, at: claim.endpoint, in: claim.life, time) { then($0.map(StoreAnswer.spend)) }
         case .grant, .ticket, .own: preconditionFailure("These are answered elsewhere.")

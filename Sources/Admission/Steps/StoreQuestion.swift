@@ -35,7 +35,7 @@ package enum StandingUse: Sendable {
 /// One use of an assertion whose signature is right.
 package struct AssertionClaim: Sendable {
     let key: KeyID
-    let counter: UInt32
+    let use: CounterUse
     /// Of the challenge, where several gateways share the store; `nil` for a gateway that is alone.
     let challenge: FleetUse?
 }

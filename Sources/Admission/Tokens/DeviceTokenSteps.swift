@@ -130,8 +130,7 @@ extension GateStore {
         // The store alone compares counters.
         case (.standing(let id, _), _): return .standing(try await registry.standing(of: id), counter: 0)
         case (.admit(let claim), .immediate):
-            let advance = try await registry.advanceCounter(
-                of: claim.key, to: claim.counter, at: moment.unixMilliseconds)
+            let advance = try await registry.use(claim.use, of: claim.key, at: moment.unixMilliseconds)
             return .admit(advance == .advanced ? .admitted : .notAdvanced(advance))
         default: return try await Fleet.answer { answer(question, at: moment, then: $0) }
         }

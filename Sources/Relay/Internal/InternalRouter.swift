@@ -16,6 +16,7 @@ final class InternalRouter: InternalHandler {
     // All from the same reload.
     private var settings: RelaySettings
     private var endpoints: [any InternalEndpoint] = []
+    private var signed: SignedAuthorizationEndpoint?
 
     /// - Parameters:
     ///   - metrics: shared by all reactors.
@@ -36,7 +37,11 @@ final class InternalRouter: InternalHandler {
     func replace(_ settings: RelaySettings) {
         self.settings = settings
         let record = DecisionRecord(settings)
+        signed = settings.signedAuthorization.map {
+            SignedAuthorizationEndpoint($0, record: record, proxies: settings.trustedProxies)
+        }
         let made: [(any InternalEndpoint)?] = [
+            signed,
             settings.forwardAuthorization.map {
                 AuthorizationEndpoint($0, record: record, proxies: settings.trustedProxies)
             },
@@ -47,6 +52,13 @@ final class InternalRouter: InternalHandler {
         ]
         endpoints = made.compactMap(\.self)
     }
+
+    /// Only signed requests' are read; others pass up to the parser's own limit.
+    var maximumBodyBytes: Int {
+        max(HTTPWire.RequestLimits().maximumBodyBytes, settings.signedAuthorization?.maximumBodyBytes ?? 0)
+    }
+
+    func bodyReader(for head: RequestHead) -> (any InternalBodyReader)? { signed?.bodyReader(for: head) }
 
     func handle(_ exchange: InternalExchange) {
         // A proof that is used up here could be used again at the process that takes over.
