@@ -76,7 +76,7 @@ extension Registrar {
         do throws(SignedRequestFault) {
             signature = try PresentedSignature(
                 request.fields, maximumAssertionBytes: settings.maximumAssertionBytes)
-            guard signature.clientData.recipe == .body else { throw .recipe }
+            guard signature.clientData.isOfBody else { throw .recipe }
             let digest = request.body.isEmpty ? nil : Array(SHA256.hash(data: request.body))
             guard signature.bodyDigest == digest else { throw .digest }
         } catch { throw RefusedRequest(error.refusal) }
@@ -89,9 +89,9 @@ extension Registrar {
     /// - Returns: nil where there is none.
     private func attestation(in fields: SignedFields) throws(RefusedRequest) -> [UInt8]? {
         do throws(SignedRequestFault) {
-            guard let text = try fields.single(SignedFields.attestation), !text.isEmpty else { return nil }
+            guard let text = try fields.single(SignedField.attestation), !text.isEmpty else { return nil }
             guard let bytes = Base64.decode(text, maximumBytes: maximumBodyBytes) else {
-                throw .malformed(SignedFields.attestation)
+                throw .malformed(SignedField.attestation)
             }
             return bytes
         } catch { throw RefusedRequest(error.refusal) }

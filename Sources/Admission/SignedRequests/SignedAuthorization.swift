@@ -25,8 +25,6 @@ package struct SignedAuthorization: Sendable {
     package struct Question: Sendable {
         package var request: OriginalRequest
         package var fields: SignedFields
-        /// The values of all fields with the length of the client's body, as the proxy says.
-        package var lengths: [String]
         /// Nil if none was hashed.
         package var body: HashedBody?
         package var address: IPAddress
@@ -35,12 +33,11 @@ package struct SignedAuthorization: Sendable {
         package var moment: Moment
 
         package init(
-            request: OriginalRequest, fields: SignedFields, lengths: [String], body: HashedBody?, address: IPAddress,
+            request: OriginalRequest, fields: SignedFields, body: HashedBody?, address: IPAddress,
             methods: Set<String>?, moment: Moment
         ) {
             self.request = request
             self.fields = fields
-            self.lengths = lengths
             self.body = body
             self.address = address
             self.methods = methods
@@ -48,7 +45,6 @@ package struct SignedAuthorization: Sendable {
         }
     }
 
-    package static let lengthField = "x-original-content-length"
     private static let maximumLengthDigits = 10
 
     package typealias Outcome = Result<Result<VerifiedSignedRequest, RefusedRequest>, KeyRegistryError>
@@ -95,10 +91,10 @@ package struct SignedAuthorization: Sendable {
 
     /// A body counts as seen only if the proxy says how long it was when the client sent it: some proxies cut bodies, or drop them.
     private func body(of question: Question) throws(RefusedRequest) -> SignedResource.Body {
-        guard seesBodies, let body = question.body, !question.lengths.isEmpty else { return .unseen }
+        guard seesBodies, let body = question.body else { return .unseen }
         do throws(SignedRequestFault) {
-            guard question.lengths.count == 1 else { throw .repeated(Self.lengthField) }
-            guard let length = Self.length(question.lengths[0]) else { throw .malformed(Self.lengthField) }
+            guard let text = try question.fields.single(.originalLength) else { return .unseen }
+            guard let length = Self.length(text) else { throw .malformed(.originalLength) }
             guard length == body.count, length <= maximumBodyBytes else { throw .bodyLength }
             return .hashed(body)
         } catch { throw RefusedRequest(error.refusal) }

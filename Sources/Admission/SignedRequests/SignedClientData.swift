@@ -8,7 +8,7 @@ import WireText
 ///     2   {"challenge":"…","htm":"PUT","htu":"https://…","digest":"…"}  the body's digest is in it
 ///
 /// Nothing lies between the two: a request can't choose a recipe by leaving a member out.
-struct SignedClientData: Sendable, Equatable {
+struct SignedClientData: Sendable {
     static let maximumBytes = 1_024
     /// More than any request has: a client data with more is refused for its members.
     private static let bounds = JSONBounds(
@@ -17,17 +17,19 @@ struct SignedClientData: Sendable, Equatable {
     let challenge: String
     let recipe: Recipe
 
-    enum Recipe: Sendable, Equatable {
+    enum Recipe: Sendable {
         /// The challenge and the body. It binds neither method nor URL.
         case body
         case request(method: String, url: TargetURI, digest: ContentDigest)
     }
 
+    var isOfBody: Bool { if case .body = recipe { true } else { false } }
+
     init(_ text: String) throws(SignedRequestFault) {
         // In ASCII the text is what was received, and looks the same to everybody.
         guard text.utf8.count <= Self.maximumBytes, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }),
             let object = try? JSONReader.readObject(Array(text.utf8), within: Self.bounds)
-        else { throw .malformed(SignedFields.clientData) }
+        else { throw .malformed(SignedField.clientData) }
         let challenge = try Self.text("challenge", in: object)
         self.challenge = challenge
         guard object["htm"] != nil else {
@@ -38,7 +40,7 @@ struct SignedClientData: Sendable, Equatable {
         guard object.members.count == 4 else { throw .members }
         let (method, url) = (try Self.text("htm", in: object), try Self.text("htu", in: object))
         guard let url = TargetURI(url), let digest = ContentDigest(try Self.text("digest", in: object)) else {
-            throw .malformed(SignedFields.clientData)
+            throw .malformed(SignedField.clientData)
         }
         recipe = .request(method: method, url: url, digest: digest)
     }

@@ -2,47 +2,59 @@ import Crypto
 import KeyStore
 import WireText
 
-/// The `X-AppAttest-*` header fields of a request that is signed by itself: the values of all fields of each name.
-package struct SignedFields: Sendable {
-    package static let keyID = "x-appattest-keyid"
-    package static let challenge = "x-appattest-challenge"
-    package static let assertion = "x-appattest-assertion"
-    package static let clientData = "x-appattest-clientdata"
-    package static let bodyDigest = "x-appattest-bodysha256"
-    package static let attestation = "x-appattest-attestation"
-    /// Of an answer.
-    package static let nextChallenge = "X-AppAttest-Next-Challenge"
+/// A header field of a request that is signed by itself.
+package enum SignedField: Int, CaseIterable, Sendable {
+    case keyID, challenge, assertion, clientData, bodyDigest, attestation
+    /// Of a proxy: the length of the body that its client has sent.
+    case originalLength
+
+    /// In lower case.
+    package var name: String {
+        switch self {
+        case .keyID: "x-appattest-keyid"
+        case .challenge: "x-appattest-challenge"
+        case .assertion: "x-appattest-assertion"
+        case .clientData: "x-appattest-clientdata"
+        case .bodyDigest: "x-appattest-bodysha256"
+        case .attestation: "x-appattest-attestation"
+        case .originalLength: "x-original-content-length"
+        }
+    }
 
     /// One of these makes a request a signed one.
-    package static let choosing = [keyID, challenge, assertion, clientData]
-    package static let all = choosing + [bodyDigest, attestation]
+    package static let choosing: [SignedField] = [.keyID, .challenge, .assertion, .clientData]
+    /// Of an answer.
+    package static let nextChallenge = "X-AppAttest-Next-Challenge"
+}
 
-    private let values: [String: [String]]
+/// The header fields of a request that is signed by itself: the values of all fields of each name.
+package struct SignedFields: Sendable {
+    /// In the order of ``SignedField``.
+    private let values: [[String]]
 
     /// - Parameter values: of all fields of a lower-case name.
     package init(_ values: (String) -> [String]) {
-        self.values = Dictionary(uniqueKeysWithValues: Self.all.map { ($0, values($0)) })
+        self.values = SignedField.allCases.map { values($0.name) }
     }
 
-    package var arePresent: Bool { Self.choosing.contains { !all($0).isEmpty } }
+    package var arePresent: Bool { SignedField.choosing.contains { !self[$0].isEmpty } }
 
-    private func all(_ name: String) -> [String] { values[name] ?? [] }
+    subscript(field: SignedField) -> [String] { values[field.rawValue] }
 
     /// - Returns: nil when absent, which differs from empty.
-    func single(_ name: String) throws(SignedRequestFault) -> String? {
-        let found = all(name)
-        guard found.count <= 1 else { throw .repeated(name) }
-        return found.first
+    func single(_ field: SignedField) throws(SignedRequestFault) -> String? {
+        guard self[field].count <= 1 else { throw .repeated(field) }
+        return self[field].first
     }
 
-    func required(_ name: String) throws(SignedRequestFault) -> String {
-        guard let text = try single(name), !text.isEmpty else { throw .missing(name) }
+    func required(_ field: SignedField) throws(SignedRequestFault) -> String {
+        guard let text = try single(field), !text.isEmpty else { throw .missing(field) }
         return text
     }
 
     /// The client data as it is hashed, before anything is checked; nil if it can't be used.
     package var clientData: [UInt8]? {
-        guard all(Self.clientData).count == 1, let text = all(Self.clientData).first,
+        guard self[.clientData].count == 1, let text = self[.clientData].first,
             text.utf8.count <= SignedClientData.maximumBytes
         else { return nil }
         return Array(text.utf8)
@@ -65,19 +77,19 @@ package struct PresentedSignature: Sendable {
 
     init(_ fields: SignedFields, maximumAssertionBytes: Int) throws(SignedRequestFault) {
         let texts = (
-            key: try fields.required(SignedFields.keyID), challenge: try fields.required(SignedFields.challenge),
-            assertion: try fields.required(SignedFields.assertion), data: try fields.required(SignedFields.clientData)
+            key: try fields.required(SignedField.keyID), challenge: try fields.required(SignedField.challenge),
+            assertion: try fields.required(SignedField.assertion), data: try fields.required(SignedField.clientData)
         )
-        guard let key = KeyID(text: texts.key) else { throw .malformed(SignedFields.keyID) }
+        guard let key = KeyID(text: texts.key) else { throw .malformed(SignedField.keyID) }
         guard let assertion = Base64.decode(texts.assertion, maximumBytes: maximumAssertionBytes), !assertion.isEmpty
-        else { throw .malformed(SignedFields.assertion) }
+        else { throw .malformed(SignedField.assertion) }
         let clientData = try SignedClientData(texts.data)
         guard clientData.challenge.hasSameBytes(as: texts.challenge) else { throw .challengesDiffer }
         (self.key, self.assertion, self.clientData) = (key, assertion, clientData)
         (challenge, clientDataBytes) = (texts.challenge, Array(texts.data.utf8))
-        bodyDigest = try fields.single(SignedFields.bodyDigest).map { text throws(SignedRequestFault) in
+        bodyDigest = try fields.single(SignedField.bodyDigest).map { text throws(SignedRequestFault) in
             guard let digest = Base64.decode(text, maximumBytes: Self.digestBytes), digest.count == Self.digestBytes
-            else { throw .malformed(SignedFields.bodyDigest) }
+            else { throw .malformed(SignedField.bodyDigest) }
             return digest
         }
     }

@@ -1,9 +1,8 @@
 /// What is wrong with a signed request before anything is verified or used up.
 enum SignedRequestFault: Error, Hashable {
-    /// - Parameter name: of the header field.
-    case repeated(String)
-    case missing(String)
-    case malformed(String)
+    case repeated(SignedField)
+    case missing(SignedField)
+    case malformed(SignedField)
     /// The client data has other members than those of one recipe, or one that isn't a text.
     case members
     /// The header field and the client data name two challenges.
@@ -23,9 +22,9 @@ enum SignedRequestFault: Error, Hashable {
     /// For the log. It contains nothing of the client's.
     private var detail: String {
         switch self {
-        case .repeated(let name): "\(name) is repeated"
-        case .missing(let name): "\(name) is missing or empty"
-        case .malformed(let name): "\(name) is malformed"
+        case .repeated(let field): "\(field.name) is repeated"
+        case .missing(let field): "\(field.name) is missing or empty"
+        case .malformed(let field): "\(field.name) is malformed"
         case .members: "the client data has other members than those of a recipe"
         case .challengesDiffer: "x-appattest-challenge is not the challenge of the client data"
         case .digestOfGET: "x-appattest-bodysha256 at a GET"

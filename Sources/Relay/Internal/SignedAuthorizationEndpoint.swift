@@ -40,8 +40,7 @@ struct SignedAuthorizationEndpoint: InternalEndpoint {
             let question = SignedAuthorization.Question(
                 request: try OriginalRequest(
                     path: demand.rest, ownMethod: String(decoding: head.method, as: UTF8.self), fields: head.texts),
-                fields: fields, lengths: head.texts(SignedAuthorization.lengthField),
-                body: (exchange.bodyReader as? BodyHashing)?.finished, address: context.address,
+                fields: fields, body: (exchange.bodyReader as? BodyHashing)?.finished, address: context.address,
                 methods: demand.methods, moment: context.moment)
             switch authorization.decision(on: question) {
             case .decided(let outcome): exchange.respond(answer(outcome, isEnvoy: isEnvoy, context, reactor))
@@ -91,7 +90,7 @@ struct SignedAuthorizationEndpoint: InternalEndpoint {
     }
 
     private func next(_ reactor: Reactor) -> (name: String, value: String) {
-        (SignedFields.nextChallenge, authorization.nextChallenge(at: reactor.moment))
+        (SignedField.nextChallenge, authorization.nextChallenge(at: reactor.moment))
     }
 }
 

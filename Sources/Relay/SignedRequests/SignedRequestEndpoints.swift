@@ -37,11 +37,11 @@ enum SignedRequestPath: String, CaseIterable {
     case devices = "/devices"
 
     init?(_ head: RequestHead, prefix: String) {
-        var path = Substring(String(decoding: head.path, as: UTF8.self))
-        if path.utf8.count > 1, path.utf8.last == UInt8(ascii: "/") { path = path.dropLast() }
-        guard path.hasBytePrefix(prefix) else { return nil }
-        let rest = path.droppingBytes(prefix.utf8.count)
-        guard let found = Self.allCases.first(where: { rest.hasSameBytes(as: $0.rawValue) }) else { return nil }
+        var path = head.path
+        if path.count > 1, path.last == UInt8(ascii: "/") { path.removeLast() }
+        guard path.starts(with: prefix.utf8) else { return nil }
+        let rest = path.dropFirst(prefix.utf8.count)
+        guard let found = Self.allCases.first(where: { rest.elementsEqual($0.rawValue.utf8) }) else { return nil }
         self = found
     }
 

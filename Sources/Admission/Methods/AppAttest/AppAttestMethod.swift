@@ -9,8 +9,8 @@ package struct AppAttestMethod: AdmissionMethod {
     package static let name = MethodName(label: "app_attest", route: "app", holders: .one)
 
     package static let blockListKind = BlockListKind(
-        word: "key", methods: name, AccessTokenMethod.name, SignedRequestMethod.name, problem: "holds no key identifier",
-        remedy: "Write it as `portcullis keys list` shows it."
+        word: "key", methods: name, AccessTokenMethod.name, SignedRequestMethod.name,
+        problem: "holds no key identifier", remedy: "Write it as `portcullis keys list` shows it."
     ) { KeyID(text: $0)?.base64 }
 
     /// `nil`: App Attest isn't configured, and every assertion is refused.

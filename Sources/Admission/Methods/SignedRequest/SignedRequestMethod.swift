@@ -20,7 +20,7 @@ package struct SignedRequestMethod: AdmissionMethod {
         MethodTraits(
             name: Self.name, identityNames: [Self.name],
             fields: CredentialFieldNames(
-                headers: settings == nil ? [] : SignedFields.choosing + [SignedFields.bodyDigest]), cost: 1,
+                headers: settings == nil ? [] : (SignedField.choosing + [.bodyDigest]).map(\.name)), cost: 1,
             needsSharedSecret: true, challenge: nil, exemption: nil)
     }
 
@@ -105,7 +105,7 @@ package struct SignedCredential: Sendable {
 
 extension SignedFields {
     /// `nil` if the identifier is missing, repeated or malformed.
-    package var claimedKey: KeyID? { (try? single(Self.keyID)).flatMap { $0 }.flatMap { KeyID(text: $0) } }
+    package var claimedKey: KeyID? { (try? single(.keyID)).flatMap { $0 }.flatMap { KeyID(text: $0) } }
 }
 
 /// A request that the key of a registered device has signed. Only its verification makes one.
