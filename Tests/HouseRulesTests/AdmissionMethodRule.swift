@@ -12,7 +12,7 @@ enum AdmissionMethodRule {
         "Sources/Relay/TicketEndpoint.swift": ["TicketMethod"],
         "Sources/GatewayServer/Control/ControlDesk.swift": ["TicketMethod"],
         // Registrations are App Attest's, and requests for access tokens are for that method.
-        "Sources/Relay/DecisionRecord.swift": ["AppAttestMethod", "AccessTokenMethod"],
+        "Sources/Relay/DecisionRecord.swift": ["AppAttestMethod", "AccessTokenMethod", "SignedRequestMethod"],
         // Access tokens are verified for other requests than upgrades, too.
         "Sources/Admission/Tokens/TokenSubject.swift": ["AccessTokenProof"],
         "Sources/Admission/Tokens/ResourceRequest.swift": ["AccessTokenProof"],

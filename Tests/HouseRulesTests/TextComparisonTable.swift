@@ -49,6 +49,7 @@ enum TextComparisonTable {
             "Admission/Decision/RefusalAnswer",
             "Admission/Fleet/FleetIdentity",
             "Admission/ForwardAuthorization/ForwardAuthorization",
+            "Admission/SignedRequests/SignedAuthorization",
             "Admission/Lists/SharedSecrets",
             "Admission/Methods/AccessToken/AccessTokenProof",
             "Admission/Methods/AppAttest/AppAttestSettings",

@@ -36,6 +36,7 @@ package enum StandingUse: Sendable {
 package struct AssertionClaim: Sendable {
     let key: KeyID
     let use: CounterUse
+    var counter: UInt32 { use.counter }
     /// Of the challenge, where several gateways share the store; `nil` for a gateway that is alone.
     let challenge: FleetUse?
 }
