@@ -1,0 +1,177 @@
+import Crypto
+import DeviceSimulation
+import Foundation
+import Synchronization
+
+/// A client that signs each request, written from the observations of the real one: slashes of the client data are escaped, register and
+/// unregister use the stored next challenge, everything else fetches a new one, and the answer's words decide what it does next.
+package final class SignedClient: Sendable {
+    private struct State {
+        var device: TestDevice
+        var isRegistered = false
+        var next: String?
+        /// Attempts to rotate the key, in one window of 300 s for all operations.
+        var rotations = 0
+    }
+
+    private let apple: SimulatedApple
+    private let gateway: GatewayProcess
+    private let prefix: String
+    private let state: Mutex<State>
+
+    package static let maximumRotations = 3
+
+    package init(_ apple: SimulatedApple, at gateway: GatewayProcess, prefix: String = "") throws {
+        (self.apple, self.gateway, self.prefix) = (apple, gateway, prefix)
+        state = Mutex(State(device: try apple.device()))
+    }
+
+    package var device: TestDevice { state.withLock { $0.device } }
+    package var rotations: Int { state.withLock { $0.rotations } }
+
+    /// As after the app's data were restored on another gateway's store.
+    package func believesItIsRegistered() { state.withLock { $0.isRegistered = true } }
+
+    // MARK: Challenges
+
+    package func challenge() async throws -> String {
+        let answer = try await gateway.post(prefix + "/challenge", #"{"did":"did:plc:abc","force_key_rotation":false}"#)
+        guard answer.status == 200, let challenge = answer.strings?["challenge"] else {
+            throw EdgeTestError("no challenge: \(answer)")
+        }
+        return challenge
+    }
+
+    private func stored() async throws -> String {
+        let next = state.withLock { state in
+            defer { state.next = nil }
+            return state.next
+        }
+        if let next { return next }
+        return try await challenge()
+    }
+
+    private static func nextChallenge(in answer: ReceivedAnswer) -> String? {
+        let members = try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
+        let next = members?["next_challenge"] as? [String: String]
+        return next?["expires_at"] == nil ? nil : next?["challenge"]
+    }
+
+    // MARK: Registration
+
+    /// Registers with rotations of the key, as the client recovers.
+    package func register(path: String = "/register") async throws -> ReceivedAnswer {
+        while true {
+            let answer = try await registerOnce(path: path)
+            guard rotatesKey(after: answer), rotate() else { return answer }
+        }
+    }
+
+    package func registerOnce(path: String = "/register") async throws -> ReceivedAnswer {
+        let (device, attests) = state.withLock { ($0.device, !$0.isRegistered) }
+        let challenge = try await stored()
+        let data = Self.clientData(challenge)
+        let hash = Array(SHA256.hash(data: Array(data.utf8)))
+        let attestation = attests ? try device.attestation(clientDataHash: hash) : nil
+        let assertion = try device.assertion(clientDataHash: hash)
+        let answer = try await send("POST", path, device, challenge, data, assertion, attestation)
+        if answer.status == 200 || answer.status == 201 {
+            guard let next = Self.nextChallenge(in: answer) else { throw EdgeTestError("no next challenge: \(answer)") }
+            state.withLock { ($0.isRegistered, $0.next) = (true, next) }
+        }
+        return answer
+    }
+
+    package func unregister(_ method: String = "POST", path: String = "/unregister") async throws -> ReceivedAnswer {
+        let device = device
+        let challenge = try await stored()
+        let data = Self.clientData(challenge)
+        let assertion = try device.assertion(clientDataHash: Array(SHA256.hash(data: Array(data.utf8))))
+        return try await send(method, path, device, challenge, data, assertion, nil)
+    }
+
+    private func send(
+        _ method: String, _ path: String, _ device: TestDevice, _ challenge: String, _ data: String,
+        _ assertion: [UInt8], _ attestation: [UInt8]?
+    ) async throws -> ReceivedAnswer {
+        var members = [
+            "did": "did:plc:abc", "app_attest_key_id": device.keyID, "app_attest_challenge": challenge,
+            "app_attest_client_data": Data(data.utf8).base64EncodedString(),
+            "app_attest_assertion": Data(assertion).base64EncodedString(),
+        ]
+        members["app_attest_attestation"] = attestation.map { Data($0).base64EncodedString() }
+        let body = String(decoding: try JSONEncoder().encode(members), as: UTF8.self)
+        var fields = Self.fields(device, challenge, data, assertion, body: body)
+        fields["X-AppAttest-Attestation"] = attestation.map { Data($0).base64EncodedString() }
+        return try await gateway.request(
+            "\(method) \(prefix)\(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n"
+                + Self.lines(fields) + "\r\n" + body)
+    }
+
+    // MARK: Recovery
+
+    /// Of register and unregister alone.
+    private func rotatesKey(after answer: ReceivedAnswer) -> Bool {
+        let text = (answer.errorText ?? "").lowercased()
+        return switch answer.status {
+        case 401, 428: text.contains("key mismatch") || text.contains("requires re-attestation")
+        case 400: text.contains("attestation") && text.contains("required")
+        default: false
+        }
+    }
+
+    /// - Returns: false if the circuit breaker is open.
+    private func rotate() -> Bool {
+        guard let device = try? apple.device() else { return false }
+        return state.withLock { state in
+            guard state.rotations < Self.maximumRotations else { return false }
+            (state.device, state.isRegistered, state.next) = (device, false, nil)
+            state.rotations += 1
+            return true
+        }
+    }
+
+    // MARK: Requests of services
+
+    /// The fields of a request with recipe 1, with the challenge as a client escapes it.
+    package func fields(body: String = "") async throws -> [String: String] {
+        let (device, challenge) = (device, try await challenge())
+        let data = Self.clientData(challenge)
+        let assertion = try device.assertion(clientDataHash: Array(SHA256.hash(data: Array((data + body).utf8))))
+        return Self.fields(device, challenge, data, assertion, body: body)
+    }
+
+    /// The same with recipe 2.
+    package func fields(_ method: String, _ url: String, body: String = "") async throws -> [String: String] {
+        let (device, challenge) = (device, try await challenge())
+        let digest =
+            body.isEmpty
+            ? "absent" : "sha-256=:\(Data(SHA256.hash(data: Array(body.utf8))).base64EncodedString()):"
+        let data =
+            #"{"challenge":"\#(Self.escaped(challenge))","htm":"\#(method)","htu":"\#(Self.escaped(url))","#
+            + #""digest":"\#(Self.escaped(digest))"}"#
+        let assertion = try device.assertion(clientDataHash: Array(SHA256.hash(data: Array(data.utf8))))
+        return Self.fields(device, challenge, data, assertion, body: body)
+    }
+
+    private static func fields(
+        _ device: TestDevice, _ challenge: String, _ data: String, _ assertion: [UInt8], body: String
+    ) -> [String: String] {
+        var fields = [
+            "X-AppAttest-KeyId": device.keyID, "X-AppAttest-Challenge": challenge,
+            "X-AppAttest-Assertion": Data(assertion).base64EncodedString(), "X-AppAttest-ClientData": data,
+        ]
+        if !body.isEmpty {
+            fields["X-AppAttest-BodySHA256"] = Data(SHA256.hash(data: Array(body.utf8))).base64EncodedString()
+        }
+        return fields
+    }
+
+    package static func lines(_ fields: [String: String]) -> String {
+        fields.map { "\($0.key): \($0.value)\r\n" }.joined()
+    }
+
+    private static func clientData(_ challenge: String) -> String { #"{"challenge":"\#(escaped(challenge))"}"# }
+
+    private static func escaped(_ text: String) -> String { text.replacingOccurrences(of: "/", with: #"\/"#) }
+}
