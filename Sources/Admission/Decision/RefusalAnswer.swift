@@ -59,7 +59,7 @@ package struct RefusalAnswer: Hashable, Sendable {
     package static let signedAssertionRejected = Self(401, .assertionRejected, "invalid app attest assertion")
     package static let signedKeyMismatch = Self(401, .keyMismatch, "app attest key mismatch")
     package static let attestationPayloadRejected = Self(401, .attestationRejected, "invalid attestation payload")
-    package static let attestationRequired = Self(400, .missingField, "attestation payload required")
+    package static let attestationRequired = Self(400, .unknownKey, "attestation payload required")
     package static let reattestationRequired = Self(428, .unknownKey, "device requires re-attestation")
     package static let deviceNotRegistered = Self(404, .unknownKey, "device not registered")
 
