@@ -99,6 +99,7 @@ struct SignedAuthorizationTests {
         var mixed = try signed.first(&device, body: data)
         mixed[.clientData] = data
         mixed[.bodyDigest] = nil
+        mixed[.originalLength] = "0"
         #expect(try signed.refusal(mixed, arrived: "").failed.check == .clientData)
     }
 
@@ -114,7 +115,7 @@ struct SignedAuthorizationTests {
         let text = try #require(good[field])
         sent.values[field.name] = [text, text]
         #expect(try signed.refusal(sent).answer == .signedFieldsMalformed)
-        for wrong in ["%", text + "%", text + text, String(repeating: "A", count: 20_000)] {
+        for wrong in ["%", text + "%", String(repeating: "A", count: 20_000)] {
             sent[field] = wrong
             #expect(try signed.refusal(sent).answer == .signedFieldsMalformed, "\(field.name)")
         }

@@ -158,6 +158,5 @@ extension Array {
 }
 
 extension Result where Failure == RefusedRequest {
-    var refusal: Refusal? { if case .failure(let refused) = self { refused.refusal } else { nil } }
     var verified: Success? { try? get() }
 }
