@@ -67,7 +67,7 @@ struct SignedFleetTests {
     @Test func `a challenge of before the store's new beginning is refused`() throws {
         var device = try fleet.registeredDevice()
         let sent = try sent(&device, challengeOf: 0)
-        fleet.store.begin(SharedStore.incarnation(2))
+        fleet.store.crash(SharedStore.incarnation(2))
         #expect(try ask(1, sent).refusal?.answer == .signedChallengeRefused)
     }
 }
