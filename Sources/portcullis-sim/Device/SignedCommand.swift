@@ -110,7 +110,7 @@ struct SignedRequestClient: Sendable {
         _ file: inout DeviceFile, _ method: String, _ url: String?, body: [UInt8]
     ) async throws -> [(name: String, value: String)] {
         let challenge = try await challenge()
-        var members = [("challenge", challenge)]
+        var members: [(name: String, value: String)] = [("challenge", challenge)]
         if let url {
             let digest = "sha-256=:\(Data(SHA256.hash(data: body)).base64EncodedString()):"
             members += [("htm", method), ("htu", url), ("digest", body.isEmpty ? "absent" : digest)]

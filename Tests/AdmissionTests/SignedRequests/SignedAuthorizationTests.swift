@@ -1,4 +1,5 @@
 import DeviceSimulation
+import Foundation
 import KeyStore
 import Testing
 import WireText

@@ -1,3 +1,5 @@
+import DPoP
+import Foundation
 import Testing
 
 @testable import Admission

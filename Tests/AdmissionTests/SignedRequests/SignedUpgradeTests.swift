@@ -1,4 +1,6 @@
 import DeviceSimulation
+import KeyStore
+import KeyStoreTestKit
 import Testing
 
 @testable import Admission

@@ -72,7 +72,7 @@ package final class SignedClient: Sendable {
         let challenge = try await stored()
         let data = Self.clientData(challenge)
         let hash = Array(SHA256.hash(data: Array(data.utf8)))
-        let attestation = attests ? try device.attestation(clientDataHash: hash) : nil
+        let attestation = try attests ? device.attestation(clientDataHash: hash) : nil
         let assertion = try device.assertion(clientDataHash: hash)
         let answer = try await send("POST", path, device, challenge, data, assertion, attestation)
         if answer.status == 200 || answer.status == 201 {
