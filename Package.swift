@@ -1,12 +1,13 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// `scripts/fuzz` and `scripts/bench-micro` each set one of these, and use their own build folder. Otherwise their dependencies are neither
-/// fetched nor built.
+/// `scripts/fuzz` and `scripts/bench-micro` each set one of these, and use their own build folder. Otherwise their
+/// dependencies are neither fetched nor built.
 let isFuzzing = Context.environment["PORTCULLIS_FUZZ"] == "1"
 let isBenchmarking = Context.environment["PORTCULLIS_BENCHMARKS"] == "1"
 
-/// Both are optimised builds with access to internal declarations; fuzzing also needs coverage counters and Address Sanitizer.
+/// Both are optimised builds with access to internal declarations; fuzzing also needs coverage counters and Address
+/// Sanitizer.
 let trialSettings: [SwiftSetting] =
     (isFuzzing || isBenchmarking ? [.unsafeFlags(["-enable-testing"])] : [])
     + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer,address"])] : [])
@@ -64,6 +65,12 @@ func kit(_ name: String, _ dependencies: Target.Dependency...) -> Target {
 
 func tests(_ name: String, _ dependencies: Target.Dependency...) -> Target {
     .testTarget(name: name, dependencies: dependencies, swiftSettings: houseSettings)
+}
+
+/// A room is a folder of `Sources`, which has a folder for each of its targets.
+func room(_ name: String, _ targets: [Target]) -> [Target] {
+    for target in targets { target.path = "Sources/\(name)/\(target.name)" }
+    return targets
 }
 
 // MARK: The targets
@@ -257,7 +264,16 @@ let testTargets: [Target] = [
 ]
 
 let rooms: [[Target]] = [
-    systemLibraries, libraries, wire, network, store, gate, session, gateway, tools, testKits, testTargets,
+    room("Libraries", libraries),
+    room("Wire", wire),
+    room("Network", systemLibraries + network),
+    room("Gate", gate),
+    room("Store", store),
+    room("Session", session),
+    room("Gateway", gateway),
+    room("Tools", tools),
+    testKits,
+    testTargets,
 ]
 
 let package = Package(

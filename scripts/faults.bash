@@ -497,7 +497,7 @@ break_files() {
     put blocked <(printf 'address 127.0.0.0/8\naddress nowhere\n')
     refuse_reload "a broken block list"
     put blocked "$kept/blocked"
-    { cat "$kept/gateway.env"; printf 'MAX_SESSIONS_PER_IP=many\n'; } >"$state/gateway.env.new"
+    { cat "$kept/gateway.env"; printf 'MAX_SESSIONS_PER_ADDRESS=many\n'; } >"$state/gateway.env.new"
     mv -f "$state/gateway.env.new" "$state/gateway.env"
     refuse_reload "a setting that makes no sense"
     cp "$kept/gateway.env" "$state/gateway.env.new"

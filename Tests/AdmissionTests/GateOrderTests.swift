@@ -4,7 +4,8 @@ import KeyStore
 import KeyStoreTestKit
 import Testing
 
-/// A request with several faults is refused for the first one, and nothing of the client's is spent before the challenge.
+/// A request with several faults is refused for the first one, and nothing of the client's is spent before the
+/// challenge.
 struct GateOrderTests {
     /// One fault of a request or its gateway, in the order of the contract.
     enum Fault: Int, CaseIterable {

@@ -5,7 +5,8 @@ import WireText
 
 @testable import Admission
 
-/// What the process that replaces another one must know of its clients, so that nothing is used twice and nothing is lost.
+/// What the process that replaces another one must know of its clients, so that nothing is used twice and nothing is
+/// lost.
 @Suite("A process that takes over") struct HandoverTests {
     private func crossed<Value: Codable>(_ value: Value) throws -> Value {
         try StateDecoder.decode(Value.self, from: try StateEncoder.bytes(of: value))

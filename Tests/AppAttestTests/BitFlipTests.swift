@@ -3,10 +3,10 @@ import Testing
 
 /// Every flipped bit invalidates a real object.
 ///
-/// The whole object is covered except the content of the receipt: both certificates (the signed part, the signature and its
-/// algorithm, which must have their only valid encoding), the authenticator data (by the nonce), and all CBOR around them,
-/// including the receipt's key and length. Apple's own signature inside the receipt covers its content, but it isn't checked here:
-/// publishers have removed the receipt, and one damaged it.
+/// The whole object is covered except the content of the receipt: both certificates (the signed part, the signature and
+/// its algorithm, which must have their only valid encoding), the authenticator data (by the nonce), and all CBOR
+/// around them, including the receipt's key and length. Apple's own signature inside the receipt covers its content,
+/// but it isn't checked here: publishers have removed the receipt, and one damaged it.
 @Suite("Flipped bits", .enabled(if: Vectors.areAvailable, "\(Vectors.skipReason)"))
 struct BitFlipTests {
     /// Bits tested in a vector that isn't tested completely.

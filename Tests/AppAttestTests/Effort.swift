@@ -1,6 +1,7 @@
 import Foundation
 
-/// How many random inputs the tests try. `scripts/test --full` (`PORTCULLIS_FULL_TESTS=1`) tries all of them, which takes minutes in a debug build.
+/// How many random inputs the tests try. `scripts/test --full` (`PORTCULLIS_FULL_TESTS=1`) tries all of them, which
+/// takes minutes in a debug build.
 enum Effort {
     static let isFull = ProcessInfo.processInfo.environment["PORTCULLIS_FULL_TESTS"] == "1"
 

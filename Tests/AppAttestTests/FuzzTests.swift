@@ -3,8 +3,8 @@ import CBOR
 import DeviceSimulation
 import Testing
 
-/// Seeded mutations of genuine objects: the parsers refuse or accept them, and never trap. An accepted input is the only encoding
-/// of its value.
+/// Seeded mutations of genuine objects: the parsers refuse or accept them, and never trap. An accepted input is the
+/// only encoding of its value.
 @Suite("Fuzzed objects")
 struct FuzzTests {
     /// Mutations in each of the first two tests.

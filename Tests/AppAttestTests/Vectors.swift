@@ -2,8 +2,8 @@ import AppAttest
 import FoundationEssentials
 import Testing
 
-/// The real attestations and assertions in `PORTCULLIS_VECTORS` (default: `../shared/vectors` beside the package). They are
-/// third-party data and not part of the package: if they are missing, their tests are skipped with that reason.
+/// The real attestations and assertions in `PORTCULLIS_VECTORS` (default: `../shared/vectors` beside the package). They
+/// are third-party data and not part of the package: if they are missing, their tests are skipped with that reason.
 enum Vectors {
     static let all: [Vector]? = load()
     static var areAvailable: Bool { all != nil }

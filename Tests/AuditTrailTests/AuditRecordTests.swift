@@ -26,7 +26,8 @@ struct AuditRecordTests {
         #expect(!summary.spans(Timestamp(unixMilliseconds: first - 1)))
     }
 
-    /// U+0085 is a C1 control, U+009B begins control sequences, U+202E reverses text, U+E0001 is a tag, and U+7F and tabs are ASCII's.
+    /// U+0085 is a C1 control, U+009B begins control sequences, U+202E reverses text, U+E0001 is a tag, and U+7F and
+    /// tabs are ASCII's.
     @Test func `is printed as JSON without anything invisible, and with the same meaning`() throws {
         let text = "\u{85}\u{9B}31m\u{202E}\u{E0001}\u{7F}\u{2028}é\u{1F409}\\\\"
         let line = #"{"time":"2026-11-22T21:00:00.123Z",\#t"event":"upgrade" \#r,"detail":"\#(text)"}"#

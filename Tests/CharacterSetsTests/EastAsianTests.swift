@@ -3,7 +3,8 @@ import Testing
 
 @testable import Telnet
 
-/// Text in the encodings of several bytes, read and written with this system's tables. Samples are from the standards' own tables.
+/// Text in the encodings of several bytes, read and written with this system's tables. Samples are from the standards'
+/// own tables.
 struct EastAsianTests {
     typealias Sample = (encoding: TextEncoding, bytes: [UInt8], text: String)
 

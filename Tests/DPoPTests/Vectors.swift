@@ -2,8 +2,9 @@ import DPoP
 import Foundation
 import Testing
 
-/// The vectors in the folder `dpop` of `PORTCULLIS_VECTORS` (default `../shared/vectors` beside the package): those of the RFCs, and proofs by
-/// fixed keys. They are no part of the package: where they are absent, their tests say so and are skipped.
+/// The vectors in the folder `dpop` of `PORTCULLIS_VECTORS` (default `../shared/vectors` beside the package): those of
+/// the RFCs, and proofs by fixed keys. They are no part of the package: where they are absent, their tests say so and
+/// are skipped.
 enum Vectors {
     static let jose: JOSEVectors? = load("jose.json")
     static let proofs: ProofVectors? = load("proofs.json")

@@ -22,7 +22,8 @@ extension EdgeTests {
             #expect(edge.target.connectionCount == 0)
         }
 
-        /// RFC 9110 section 15.5.2. The code is also in a header, for clients that don't show the body of a refused upgrade.
+        /// RFC 9110 section 15.5.2. The code is also in a header, for clients that don't show the body of a refused
+        /// upgrade.
         @Test func `a refusal has its code in a header, and a 401 names a scheme`() async throws {
             let edge = try await start()
             let unknown = try await edge.gateway.refusal(Handshake())

@@ -2,7 +2,8 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// Attackers and honest clients at the same time, each with their own addresses. This doesn't test times: see `scripts/attack`.
+    /// Attackers and honest clients at the same time, each with their own addresses. This doesn't test times: see
+    /// `scripts/attack`.
     @Suite struct AttackTests {
         /// Two of the five kinds reach a limit of their addresses; all of them continue until the end.
         private static let attack = [

@@ -119,8 +119,9 @@ extension EdgeTests {
             #expect(try content(order) == expected)
         }
 
-        /// A folder with a `flock` that tells a FIFO whether the lock of descriptor 9 is taken, and then does what it is told. (/proc/locks has no event
-        /// to wait for, and in a PID namespace it leaves out locks whose taker has ended, as the hook's `flock` has.)
+        /// A folder with a `flock` that tells a FIFO whether the lock of descriptor 9 is taken, and then does what it
+        /// is told. (/proc/locks has no event to wait for, and in a PID namespace it leaves out locks whose taker has
+        /// ended, as the hook's `flock` has.)
         private func locks(saying fifo: String) throws -> String {
             let real = try ChildProcess.executable("flock")
             let programs = directory.file("programs")

@@ -90,7 +90,8 @@ extension EdgeTests {
             return (edge, chains)
         }
 
-        /// Tries to upgrade with s_client, and returns its output once it has the head of the answer or the connection has ended.
+        /// Tries to upgrade with s_client, and returns its output once it has the head of the answer or the connection
+        /// has ended.
         private func upgrade(
             _ edge: Edge, as identity: DevCertificates.Identity, _ options: [String]
         ) async throws -> String {

@@ -7,7 +7,8 @@ import SettingsTestKit
 import Testing
 
 extension EdgeTests {
-    /// The client library with four gateways of a fleet, the real PostgreSQL, and something that spreads connections over them.
+    /// The client library with four gateways of a fleet, the real PostgreSQL, and something that spreads connections
+    /// over them.
     @Suite struct ClientLibraryFleetTests {
         private struct House {
             let fleet: FleetBench

@@ -89,8 +89,8 @@ extension EdgeTests {
             #expect(close.code == 1000)
         }
 
-        /// The target has closed only its sending direction: the gateway's buffered data is still written to it. The gateway's log shows
-        /// the amount beyond the kernel's buffers.
+        /// The target has closed only its sending direction: the gateway's buffered data is still written to it. The
+        /// gateway's log shows the amount beyond the kernel's buffers.
         @Test func `bytes queued for a target that has half-closed are still written`() async throws {
             let edge = try await Edge.start(.deaf)
             let socket = try await edge.gateway.open()

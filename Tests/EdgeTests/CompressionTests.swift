@@ -46,8 +46,8 @@ extension EdgeTests {
             }
         }
 
-        /// A client that names its target in a message has already negotiated compression; if its target's route disables compression, the
-        /// messages to it are sent uncompressed.
+        /// A client that names its target in a message has already negotiated compression; if its target's route
+        /// disables compression, the messages to it are sent uncompressed.
         @Test func `a route that is named after the upgrade gets uncompressed messages`() async throws {
             let edge = try await Edge.start(.scripted) {
                 $0.setting("WS_COMPRESSION", "on").setting(
@@ -161,7 +161,8 @@ extension EdgeTests {
             }
         }
 
-        /// Long incompressible data, in fragments and whole messages: nothing is lost, and no frame is longer than a TLS record.
+        /// Long incompressible data, in fragments and whole messages: nothing is lost, and no frame is longer than a
+        /// TLS record.
         @Test func `data that doesn't compress arrives whole`() async throws {
             for offer in ["permessage-deflate", "permessage-deflate; server_no_context_takeover"] {
                 let edge = try await Self.start(.scripted)
@@ -293,8 +294,8 @@ extension EdgeTests {
             }
         }
 
-        /// Each message may inflate to 64 KiB, and a read of 16 KiB holds hundreds of them: messages that the target has no room for aren't
-        /// inflated.
+        /// Each message may inflate to 64 KiB, and a read of 16 KiB holds hundreds of them: messages that the target
+        /// has no room for aren't inflated.
         @Test func `small messages that become large use no memory before the target reads`() async throws {
             let edge = try await Self.start(.deaf)
             let idle = try ProcessMemory.residentKiB(of: edge.gateway.processID)

@@ -5,7 +5,8 @@ import Testing
 extension EdgeTests {
     /// The console in a real browser.
     ///
-    /// With `PORTCULLIS_CONSOLE_SCREENSHOT` the first test writes pictures of the page to that path, with `-wide.png` and `-phone.png` behind it.
+    /// With `PORTCULLIS_CONSOLE_SCREENSHOT` the first test writes pictures of the page to that path, with `-wide.png`
+    /// and `-phone.png` behind it.
     @Suite(.enabled(if: Chromium.program != nil, "no Chromium is installed, so the page isn't tried in a browser"))
     struct ConsolePageTests {
         private static let overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -116,7 +117,8 @@ extension EdgeTests {
 }
 
 extension BrowserPage {
-    /// Presses a button by the keyboard, and answers its question by the keyboard: the answers are Cancel and Yes, in this order.
+    /// Presses a button by the keyboard, and answers its question by the keyboard: the answers are Cancel and Yes, in
+    /// this order.
     fileprivate func press(_ selector: String, confirming answer: String) async throws {
         _ = try await text("(document.querySelector('\(selector)').focus(), 'focused')")
         try await press(.enter)

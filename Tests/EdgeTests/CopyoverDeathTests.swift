@@ -3,7 +3,8 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// The process that is replaced is killed during the upgrade. Nobody starts another one: the new process serves, or nobody does.
+    /// The process that is replaced is killed during the upgrade. Nobody starts another one: the new process serves, or
+    /// nobody does.
     @Suite struct CopyoverDeathTests {
         private let directory: TemporaryDirectory
 

@@ -151,7 +151,8 @@ extension CopyoverPlayer {
         isOpen = true
     }
 
-    /// - Returns: false if the gateway says that it can't be done at this moment; everything else that isn't the session is an error.
+    /// - Returns: false if the gateway says that it can't be done at this moment; everything else that isn't the
+    ///   session is an error.
     private func resume() async throws -> Bool {
         guard let subprotocol = dialect.subprotocol else { return try await resumeByMessage() }
         let handshake = QuerySession(id: id, token: token).handshake(subprotocol, after: seen)

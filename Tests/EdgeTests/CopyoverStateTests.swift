@@ -26,8 +26,8 @@ extension EdgeTests {
             return (session, target)
         }
 
-        /// Two events for the client, each of which telnet answers. A turn of a session has a budget of events, so most of what is read waits
-        /// for later turns.
+        /// Two events for the client, each of which telnet answers. A turn of a session has a budget of events, so most
+        /// of what is read waits for later turns.
         private static let unit: [UInt8] = [T.iac, T.will, T.echo, T.iac, T.wont, T.echo]
         private static let answer: [UInt8] = [T.iac, T.do, T.echo, T.iac, T.dont, T.echo]
         /// Units at once. Two batches are under way, so that the gateway always has something to do.

@@ -96,8 +96,8 @@ extension EdgeTests {
             #expect(!second.outputText.contains("Reused, "), "\(second)")
         }
 
-        /// RFC 8446 section 4.6.3: a client may update its keys and request updates of the server's, but not without limit. s_client
-        /// accepts one command at a time.
+        /// RFC 8446 section 4.6.3: a client may update its keys and request updates of the server's, but not without
+        /// limit. s_client accepts one command at a time.
         @Test func `a client that requests new keys repeatedly loses the connection`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await start(certificates)

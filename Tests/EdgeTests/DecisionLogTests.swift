@@ -25,7 +25,8 @@ extension EdgeTests {
             try await edge.gateway.errorLine(requestID)
         }
 
-        /// Standard output is only for the audit log and standard error only for the log, with every setting, so both are machine-readable.
+        /// Standard output is only for the audit log and standard error only for the log, with every setting, so both
+        /// are machine-readable.
         @Test func `with LOG_FORMAT json every line of both streams is JSON`() async throws {
             let apple = try SimulatedApple()
             let edge = try await Edge.start {

@@ -2,7 +2,8 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// `DEFAULT_DIALECT=auto`: the first message decides, or the timeout for it; nothing that either side sends meanwhile is lost.
+    /// `DEFAULT_DIALECT=auto`: the first message decides, or the timeout for it; nothing that either side sends
+    /// meanwhile is lost.
     @Suite struct DialectChoiceTests {
         private typealias T = TelnetBytes
         private static let greeting: [UInt8] = [T.iac, T.will, T.echo] + Array("login: ".utf8)

@@ -3,8 +3,8 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// Clients that disconnect at every stage, by FIN and by RST: they leave no state, and only those that were sent a 101 count as
-    /// admitted.
+    /// Clients that disconnect at every stage, by FIN and by RST: they leave no state, and only those that were sent a
+    /// 101 count as admitted.
     @Suite struct DisconnectTests {
         enum Farewell: String, CaseIterable { case finish, close, reset }
 
@@ -143,8 +143,8 @@ extension EdgeTests {
             try await expectHonestAudit(of: gateway)
         }
 
-        /// Only as many connections as the stages of one round need, so a leak is noticed at once. The health checks need some, too. One
-        /// reactor, because each opens some files at its first use.
+        /// Only as many connections as the stages of one round need, so a leak is noticed at once. The health checks
+        /// need some, too. One reactor, because each opens some files at its first use.
         private static func tight(_ settings: GatewaySettings) -> GatewaySettings {
             settings.setting("REACTOR_THREADS", 1).setting("MAX_SESSIONS_GLOBAL", places)
                 .setting("MAX_CONNECTIONS_PER_ADDRESS", 4 * places).setting("MAX_CONNECTIONS", 4 * places)
@@ -158,8 +158,8 @@ extension EdgeTests {
             let connection = try await gateway.connect()
             try await connection.send("GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
             #expect(try await connection.answer().status == 200)
-            // Otherwise it is closed when it is released: waiting for that would take NIO's 5 s, since the gateway doesn't answer a
-            // close_notify.
+            // Otherwise it is closed when it is released: waiting for that would take NIO's 5 s, since the gateway
+            // doesn't answer a close_notify.
             if case .reset = farewell { await connection.reset() }
             let socket = try await gateway.open()
             if case .reset = farewell { await socket.connection.reset() }
@@ -194,7 +194,8 @@ extension EdgeTests {
             for socket in sockets { try await socket.close() }
         }
 
-        /// Each client logged as admitted was sent a 101 and has a session whose end is logged. A withdrawn admission has a second line.
+        /// Each client logged as admitted was sent a 101 and has a session whose end is logged. A withdrawn admission
+        /// has a second line.
         private func expectHonestAudit(of gateway: GatewayProcess) async throws {
             let output = try await gateway.stop()
             let lines = output.outputLines.filter { $0.contains(#""event":"upgrade""#) }

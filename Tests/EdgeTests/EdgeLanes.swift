@@ -2,11 +2,12 @@ import EdgeTestKit
 import Foundation
 import Testing
 
-/// Runs the suites inside `EdgeTests` in a few lanes: the tests of a suite one after another, and as many suites at once as there are lanes.
+/// Runs the suites inside `EdgeTests` in a few lanes: the tests of a suite one after another, and as many suites at
+/// once as there are lanes.
 ///
-/// Most tests wait for a time limit or for a process to start, so one lane leaves the cores idle. A test inside a suite may change what the
-/// next one finds (a port, a memory figure), so suites are never interleaved with themselves. The wait for a lane comes before the tests
-/// begin, and their time limits don't count it.
+/// Most tests wait for a time limit or for a process to start, so one lane leaves the cores idle. A test inside a suite
+/// may change what the next one finds (a port, a memory figure), so suites are never interleaved with themselves. The
+/// wait for a lane comes before the tests begin, and their time limits don't count it.
 struct EdgeLanes: SuiteTrait, TestTrait, TestScoping {
     let isRecursive = true
 

@@ -15,7 +15,8 @@ struct FleetBench: Sendable {
 
     /// - Parameters:
     ///   - server: nil: one that other tests use too.
-    ///   - ports: through these ports of the loopback interface, each of which leads to a server; nil: through the server's own socket.
+    ///   - ports: through these ports of the loopback interface, each of which leads to a server; nil: through the
+    ///     server's own socket.
     ///   - authority: a file, which has signed the server's certificate for `localhost`; nil: without TLS.
     ///   - migrates: whether the tables are made.
     ///   - kind: of the target.

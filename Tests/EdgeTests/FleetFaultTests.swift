@@ -136,7 +136,8 @@ extension EdgeTests {
             try await Edge.expectEcho(socket)
         }
 
-        /// Each answer takes 300 ms or more: one after another on each of the 4 connections they would exceed the time limit of 2 s.
+        /// Each answer takes 300 ms or more: one after another on each of the 4 connections they would exceed the time
+        /// limit of 2 s.
         @Test func `with a slow database admissions wait for their own answer only`() async throws {
             var options = PostgresServer.Options()
             options.listens = true

@@ -5,7 +5,8 @@ import SettingsTestKit
 import Testing
 
 extension EdgeTests {
-    /// Sessions that are resumed through another gateway than their own: the real programs, with the database and mutual TLS between them.
+    /// Sessions that are resumed through another gateway than their own: the real programs, with the database and
+    /// mutual TLS between them.
     @Suite struct FleetResumeTests {
         private struct Play {
             let fleet: FleetBench

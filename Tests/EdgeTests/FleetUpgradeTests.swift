@@ -54,7 +54,8 @@ extension EdgeTests {
         @Test func `every socket on which a gateway listens goes on in the new process`() async throws {
             let pair = try await start { $0.setting("ADMIN_BIND", "127.0.0.1:0") }
             let before = try ListeningSockets.of(pair.gateways[0].processID)
-            // Two reactors have sockets for clients and for gateways; the internal listener and the control socket are one each.
+            // Two reactors have sockets for clients and for gateways; the internal listener and the control socket are
+            // one each.
             #expect(before.count == 6, "\(before)")
             let successor = try await Successor.start(replacing: pair.gateways[0])
             #expect(try ListeningSockets.of(successor.processID) == before)
@@ -249,7 +250,8 @@ extension FleetBench {
         "SELECT coalesce(sum(sessions), 0)::text || ' of ' || count(*) FROM portcullis.holding WHERE "
 }
 
-/// The sockets on which a process listens, by their numbers in the kernel: they stay the same when another process gets them.
+/// The sockets on which a process listens, by their numbers in the kernel: they stay the same when another process gets
+/// them.
 private enum ListeningSockets {
     static func of(_ process: Int32) throws -> Set<String> {
         let folder = "/proc/\(process)/fd"

@@ -34,7 +34,8 @@ extension EdgeTests {
             try await Edge.expectEcho(live)
         }
 
-        /// The store's WAL may already have space for a few writes, so a few requests may succeed before the first refusal.
+        /// The store's WAL may already have space for a few writes, so a few requests may succeed before the first
+        /// refusal.
         private func firstRefusedCounter(
             of device: TestDevice, from first: UInt32, at gateway: GatewayProcess
         ) async throws -> UInt32 {

@@ -2,8 +2,8 @@ import EdgeTestKit
 import Testing
 
 extension EdgeTests {
-    /// TLS clients that don't read while they are flooded, and then fail. If libwebsockets closed a connection with buffered output and
-    /// pending TLS input, its reactor would block forever.
+    /// TLS clients that don't read while they are flooded, and then fail. If libwebsockets closed a connection with
+    /// buffered output and pending TLS input, its reactor would block forever.
     @Suite struct FullSocketTests {
         private typealias Opcode = WebSocketFrame.Opcode
         private static let piece = [UInt8](repeating: 0x61, count: 16_384)
@@ -43,8 +43,8 @@ extension EdgeTests {
             #expect(bytes.allSatisfy { $0 == 0x62 })
         }
 
-        /// TLS records full of small messages: the gateway stops reading in the middle of one. Every message arrives when the target
-        /// continues reading.
+        /// TLS records full of small messages: the gateway stops reading in the middle of one. Every message arrives
+        /// when the target continues reading.
         @Test(arguments: [100, 1_000, 4_000])
         func `small messages in large records to a stalled target block no other client`(bytes: Int) async throws {
             let certificates = try await DevCertificates.shared()

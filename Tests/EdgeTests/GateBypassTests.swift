@@ -71,7 +71,8 @@ extension EdgeTests {
             try await edge.expectHealthy()
         }
 
-        /// The element appended by a trusted proxy counts, whatever precedes it. The names begin like known HTTP headers.
+        /// The element appended by a trusted proxy counts, whatever precedes it. The names begin like known HTTP
+        /// headers.
         @Test(arguments: ["X", "X-A", "X-Forwarded-Fo", "Re", "Accept-C", "Get", "Post", "Sec-WebSocket-"])
         func `no header field hides the address that a proxy has added`(name: String) async throws {
             let directory = try TemporaryDirectory()

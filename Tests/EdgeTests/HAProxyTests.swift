@@ -77,7 +77,8 @@ extension EdgeTests {
                 proxy = try await HAProxyProcess.start(before: gateways)
             }
 
-            /// Each gateway's audit lines of admissions. Each is written before its client is answered, so clients that are connected have theirs.
+            /// Each gateway's audit lines of admissions. Each is written before its client is answered, so clients that
+            /// are connected have theirs.
             func admissions() async throws -> [[String]] {
                 gateways.map { gateway in
                     gateway.output.outputLines.filter {

@@ -16,7 +16,8 @@ extension EdgeTests {
             #expect(try await last.receiveToEnd().isEmpty)
         }
 
-        /// A session begins and uses the only handshake of its second. The others wait, and the session isn't disturbed.
+        /// A session begins and uses the only handshake of its second. The others wait, and the session isn't
+        /// disturbed.
         @Test func `handshakes above the total rate wait for their turn`() async throws {
             let certificates = try await DevCertificates.shared()
             let edge = try await Edge.start {

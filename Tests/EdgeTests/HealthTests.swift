@@ -22,7 +22,8 @@ extension EdgeTests {
             try await edge.gateway.logLine("APPATTEST_ROOT_CA_PATH")
         }
 
-        /// With IPv6 compiled in, libwebsockets takes "127.0.0.1" for every interface. The gateway's own sockets must not.
+        /// With IPv6 compiled in, libwebsockets takes "127.0.0.1" for every interface. The gateway's own sockets must
+        /// not.
         @Test func `the gateway listens on its address only`() async throws {
             let edge = try await Edge.start()
             let connection = try await RawConnection.open(port: edge.gateway.port)

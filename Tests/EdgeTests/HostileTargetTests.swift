@@ -6,12 +6,12 @@ import Testing
 extension EdgeTests {
     /// A hostile target can't raise the gateway's memory above its limits, and can't end any session but its own.
     ///
-    /// Several targets run each attack at once, against clients that don't read until it is over. The bound is given in bytes per session:
-    /// the limits of the queues and of one event of each kind.
+    /// Several targets run each attack at once, against clients that don't read until it is over. The bound is given in
+    /// bytes per session: the limits of the queues and of one event of each kind.
     ///
-    /// The limits are small, and an attack is more than all of them together allow, but not much more: the gateway under test isn't optimized,
-    /// and takes microseconds for each of a target's commands. No test here depends on its speed: everything that is awaited arrives
-    /// eventually.
+    /// The limits are small, and an attack is more than all of them together allow, but not much more: the gateway
+    /// under test isn't optimized, and takes microseconds for each of a target's commands. No test here depends on its
+    /// speed: everything that is awaited arrives eventually.
     @Suite struct HostileTargetTests {
         private typealias T = TelnetBytes
 
@@ -20,8 +20,8 @@ extension EdgeTests {
         private static let buffer = 65_536
         /// `MAX_SUBNEGOTIATION_BYTES`.
         fileprivate static let limit = 16_384
-        /// Those three; one read of the target; telnet's replies; a decompressor with a piece of its output; and the messages of one
-        /// event, at most one subnegotiation whose bytes all become six in JSON.
+        /// Those three; one read of the target; telnet's replies; a decompressor with a piece of its output; and the
+        /// messages of one event, at most one subnegotiation whose bytes all become six in JSON.
         private static let limitPerSession = 2 * buffer + limit + 65_536 + 16_384 + 65_536 + 6 * limit
         /// For the process, independent of the number of sessions: the allocator's arenas, and buffers kept for reuse.
         private static let margin = 3 * 1024 * 1024
@@ -32,7 +32,8 @@ extension EdgeTests {
             case terminal, typed
         }
 
-        /// What a target sends, in pieces, and how often. The resulting output or replies are 2 MiB per session: together nearly twice the bound.
+        /// What a target sends, in pieces, and how often. The resulting output or replies are 2 MiB per session:
+        /// together nearly twice the bound.
         enum Attack: String, CaseIterable, Sendable {
             case text, unterminatedSubnegotiation, largeSubnegotiations, echoStorm, terminalTypeStorm,
                 environmentStorm
@@ -162,7 +163,8 @@ extension EdgeTests {
             try await spared.drain(until: dialect == .typed ? "The.End" : "THE END")
         }
 
-        /// Below the ratio a compressed flood is an ordinary flood: back-pressure from the client that doesn't read stops it.
+        /// Below the ratio a compressed flood is an ordinary flood: back-pressure from the client that doesn't read
+        /// stops it.
         @Test(arguments: Dialect.allCases)
         func `compressed text waits for its client`(dialect: Dialect) async throws {
             let stage = try await Stage.start(dialect, sessions: Self.sessions)

@@ -36,7 +36,8 @@ extension EdgeTests {
                 "\(result)")
         }
 
-        /// Computation after the first flight has a quarter of the total: the first is served at once, the next a second later.
+        /// Computation after the first flight has a quarter of the total: the first is served at once, the next a
+        /// second later.
         @Test(arguments: [["-tls1_3", "-groups", "ffdhe2048:P-384"], ["-tls1_2", "-groups", "P-384"]])
         func `expensive later flights have their own rate limit`(options: [String]) async throws {
             let certificates = try await DevCertificates.shared()

@@ -4,8 +4,8 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// Browser clients of mud-web-proxy, which read telnet commands in the stream: the newer ones decline compression and get GMCP and MSDP as
-    /// JSON, the older ones get all in the compressed stream.
+    /// Browser clients of mud-web-proxy, which read telnet commands in the stream: the newer ones decline compression
+    /// and get GMCP and MSDP as JSON, the older ones get all in the compressed stream.
     @Suite struct LegacyClientTests {
         private typealias T = TelnetBytes
 
@@ -67,7 +67,8 @@ extension EdgeTests {
     }
 }
 
-/// Reads as those clients do: binary messages are the stream; a text message is JSON, or base64 of a deflated piece of the stream.
+/// Reads as those clients do: binary messages are the stream; a text message is JSON, or base64 of a deflated piece of
+/// the stream.
 private struct LegacyBrowser {
     let socket: TestWebSocket
     private(set) var hidesInput = false

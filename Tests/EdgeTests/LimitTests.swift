@@ -84,8 +84,8 @@ extension EdgeTests {
             #expect(String(decoding: bytes, as: UTF8.self).contains(" 200 "))
         }
 
-        /// Sending single bytes doesn't extend the time: the limit is for the whole header. Each byte is sent after another client was
-        /// answered.
+        /// Sending single bytes doesn't extend the time: the limit is for the whole header. Each byte is sent after
+        /// another client was answered.
         @Test func `a header that arrives byte by byte is cut off`() async throws {
             let edge = try await Edge.start { $0.setting("REQUEST_TIMEOUT_MS", 500) }
             let connection = try await edge.gateway.connect()

@@ -3,7 +3,8 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// A seeded flood of malformed requests and frames: no crash, no hang, no leak that grows with the number of inputs.
+    /// A seeded flood of malformed requests and frames: no crash, no hang, no leak that grows with the number of
+    /// inputs.
     ///
     /// `PORTCULLIS_SEED` replays a run. `scripts/fuzz-edge` sends many more, to a gateway with Address Sanitizer.
     @Suite struct MalformedInputTests {

@@ -58,8 +58,8 @@ extension EdgeTests {
             return crowd
         }
 
-        /// A target that sends much to a client that doesn't read, packages first; and a client that sends much, or half of one large
-        /// message, to a target that doesn't read.
+        /// A target that sends much to a client that doesn't read, packages first; and a client that sends much, or
+        /// half of one large message, to a target that doesn't read.
         private func fill(_ socket: TestWebSocket, _ target: TargetConnection, index: Int) async throws {
             try await target.send([T.iac, T.will, T.gmcp])
             _ = try await target.receive(upTo: [T.iac, T.do, T.gmcp])

@@ -3,7 +3,8 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// One base URL for an app, with the real nginx and Caddy: registrations, tokens, sessions and the API on one origin.
+    /// One base URL for an app, with the real nginx and Caddy: registrations, tokens, sessions and the API on one
+    /// origin.
     @Suite struct OneOriginTests {
         private struct House {
             let apple: SimulatedApple

@@ -75,7 +75,8 @@ extension EdgeTests {
             let socket = try await edge.gateway.open(dialect.handshake)
             socket.connection.post(dialect.greeting?.encoded() ?? [])
             let target = try await edge.target.connection()
-            // Each frame has at least 10 bytes, so one read returns fewer than 1,700 frames. The next one would be due in many minutes.
+            // Each frame has at least 10 bytes, so one read returns fewer than 1,700 frames. The next one would be due
+            // in many minutes.
             socket.connection.post(dialect.frames(0..<20_000))
             let first = dialect.lines(0..<10)
             #expect(try await target.receiveText(first.utf8.count) == first)

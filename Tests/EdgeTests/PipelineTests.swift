@@ -61,7 +61,8 @@ extension EdgeTests {
                 $0.setting("REACTOR_THREADS", 1).setting("HTTP_KEEPALIVE_SECONDS", 3_600)
             }
             let connection = try await edge.gateway.connect(receiveBuffer: 65_536)
-            // Polls on a single connection: others that are being closed would count, too. Files of the store and of logs don't.
+            // Polls on a single connection: others that are being closed would count, too. Files of the store and of
+            // logs don't.
             let other = try await edge.gateway.connect()
             for each in [connection, other] {
                 try await each.send(Self.get)

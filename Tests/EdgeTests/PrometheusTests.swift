@@ -3,10 +3,11 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// `/metrics` as Prometheus reads it, and the alerts of `config/prometheus-alerts.yml`, each with the fault that it is about.
+    /// `/metrics` as Prometheus reads it, and the alerts of `config/prometheus-alerts.yml`, each with the fault that it
+    /// is about.
     ///
-    /// The alerts about reactor lag, an answer that is too long and failures of a share of the store's calls have unit tests alone
-    /// (`Tests/Prometheus/alerts.yml`).
+    /// The alerts about reactor lag, an answer that is too long and failures of a share of the store's calls have unit
+    /// tests alone (`Tests/Prometheus/alerts.yml`).
     @Suite struct PrometheusTests {
         private static let token = "token-of-thirty-two-letters-or-more"
         private let directory: TemporaryDirectory

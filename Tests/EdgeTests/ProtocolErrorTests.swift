@@ -125,7 +125,8 @@ extension EdgeTests {
             #expect(try await fitting.closedByServer().code == 1009)
         }
 
-        /// If the dialect has error messages, a large message is answered up to a multiple of the limit; beyond that the session is closed.
+        /// If the dialect has error messages, a large message is answered up to a multiple of the limit; beyond that
+        /// the session is closed.
         @Test func `a large message is answered and a huge one closes with 1009`() async throws {
             let edge = try await Edge.start(.scripted)
             let socket = try await edge.gateway.open(Handshake().path("/?dialect=typed"))

@@ -3,11 +3,12 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// Traefik and Envoy aren't in Debian. What they asked, with config/traefik.yml.example and config/envoy.yaml.example, was recorded: byte by byte the requests
-    /// of Traefik 3.7.15 and Envoy 1.40.0, with a token and a proof in the places of those that were recorded.
+    /// Traefik and Envoy aren't in Debian. What they asked, with config/traefik.yml.example and
+    /// config/envoy.yaml.example, was recorded: byte by byte the requests of Traefik 3.7.15 and Envoy 1.40.0, with a
+    /// token and a proof in the places of those that were recorded.
     @Suite struct RecordedProxyTests {
-        /// Of a client that has also sent `X-Original-…`, `X-Forwarded-…`, `Forwarded`, `X-Portcullis-Subject` and `X_Portcullis_Subject`, and has named some of them in
-        /// `Connection`.
+        /// Of a client that has also sent `X-Original-…`, `X-Forwarded-…`, `Forwarded`, `X-Portcullis-Subject` and
+        /// `X_Portcullis_Subject`, and has named some of them in `Connection`.
         private static let traefik = """
             GET /authz HTTP/1.1
             Host: 127.0.0.1:39464

@@ -91,8 +91,8 @@ extension EdgeTests {
                 served >= 4 && refused >= 20 && refused <= 5 * served && closed > 0, "\(served) \(refused) \(closed)")
         }
 
-        /// By the client's own address, even behind a proxy and for malformed requests: attackers can't exclude a monitor on the gateway's
-        /// machine.
+        /// By the client's own address, even behind a proxy and for malformed requests: attackers can't exclude a
+        /// monitor on the gateway's machine.
         @Test func `a flood from one address doesn't limit another`() async throws {
             let edge = try await start { $0.setting("TRUSTED_PROXY_CIDRS", "127.0.0.1") }
             let stranger = "Host: localhost\r\nX-Forwarded-For: 203.0.113.9\r\n"

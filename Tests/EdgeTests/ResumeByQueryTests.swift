@@ -53,7 +53,8 @@ extension EdgeTests {
             #expect("abcd".map { String(repeating: $0, count: 1000) }.joined().hasSuffix(text))
         }
 
-        /// A client that requested a session, then a target, and has closed: the session belongs to another dialect, wherever it is.
+        /// A client that requested a session, then a target, and has closed: the session belongs to another dialect,
+        /// wherever it is.
         @Test func `input after a failed resume isn't dialled`() async throws {
             let edge = try await Edge.start(.scripted) {
                 $0.setting("REACTOR_THREADS", 4).setting("MAX_SESSIONS_GLOBAL", 20).setting("CLOSE_FLUSH_MS", 200)

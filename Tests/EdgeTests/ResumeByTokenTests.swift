@@ -3,7 +3,8 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// Clients that can't present credentials again, and resume after their tickets have expired: with the session's token alone.
+    /// Clients that can't present credentials again, and resume after their tickets have expired: with the session's
+    /// token alone.
     @Suite struct ResumeByTokenTests {
         private typealias Bench = TicketProofTests.Bench
 

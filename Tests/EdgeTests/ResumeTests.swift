@@ -95,7 +95,8 @@ extension EdgeTests {
             }
         }
 
-        /// A client that has lost several answers: the last connection gets the session, and none is told that the session has ended.
+        /// A client that has lost several answers: the last connection gets the session, and none is told that the
+        /// session has ended.
         @Test func `one of many concurrent resumes gets the session`() async throws {
             let play = try await start { $0.setting("REACTOR_THREADS", 2) }
             let session = try await TypedSession.connect(play.socket)

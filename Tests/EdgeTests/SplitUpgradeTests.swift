@@ -4,7 +4,8 @@ import Testing
 extension EdgeTests {
     /// An upgrade is answered in the same way however its bytes are split.
     ///
-    /// One reactor, so that a request that is answered proves that what was sent before on other connections has been read.
+    /// One reactor, so that a request that is answered proves that what was sent before on other connections has been
+    /// read.
     @Suite struct SplitUpgradeTests {
         private static let count = 1_000
         /// Connections at a time.

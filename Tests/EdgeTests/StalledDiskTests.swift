@@ -3,8 +3,8 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// The key store's disk stalls during more registrations than the machine has cores. It stalls until the test releases it, so
-    /// everything observed before that happens on a stalled disk.
+    /// The key store's disk stalls during more registrations than the machine has cores. It stalls until the test
+    /// releases it, so everything observed before that happens on a stalled disk.
     @Suite(.enabled(if: StallingDisk.isAvailable, "needs a C compiler, and a gateway without a sanitizer"))
     struct StalledDiskTests {
         @Test func `while the disk stalls sessions continue, tickets admit and assertions get 503`() async throws {
@@ -110,7 +110,8 @@ extension EdgeTests {
                 let first = try #require(answers.first)
                 expectRefusal(first, 503, "attestation_unavailable")
                 #expect(first["retry-after"] == "2", "\(first)")
-                // The others wait for the disk; on a slow machine they may wait so long that they are told to retry later, too.
+                // The others wait for the disk; on a slow machine they may wait so long that they are told to retry
+                // later, too.
                 for answer in answers.dropFirst() {
                     #expect(answer.status == 200 || answer["retry-after"] == "5", "\(answer)")
                 }

@@ -63,7 +63,8 @@ extension EdgeTests {
             var settings = gateway.settings
             settings["ATTESTED_KEYS_PATH"] = copy
             let restored = try await GatewayProcess.start(settings)
-            // The counter fell back, and still the old request opens nothing: its challenge ended with the first process.
+            // The counter fell back, and still the old request opens nothing: its challenge ended with the first
+            // process.
             expectRefusal(try await restored.refusal(old), 401, "invalid_nonce")
             try await Edge.expectEcho(restored.open(devices[1].handshake(at: restored, counter: 50)))
             try await Edge.expectEcho(restored.open(devices[0].handshake(at: restored, counter: 50)))

@@ -3,8 +3,8 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// What a gateway without privileges, as under systemd, sends to the system's log besides its own lines. It runs in a mount namespace whose
-    /// /dev/log is the test's.
+    /// What a gateway without privileges, as under systemd, sends to the system's log besides its own lines. It runs in
+    /// a mount namespace whose /dev/log is the test's.
     @Suite(.enabled(if: SmallDisk.isAvailable, "needs mount namespaces"))
     struct SystemLogTests {
         private static let script = """

@@ -4,7 +4,8 @@ import Testing
 extension EdgeTests {
     /// A client that leaves one target for another while it reads nothing.
     @Suite struct TargetChangeTests {
-        /// The first target is paused by back-pressure from the client when it is left; the second one must be paused too.
+        /// The first target is paused by back-pressure from the client when it is left; the second one must be paused
+        /// too.
         @Test func `the next target waits for the client too`() async throws {
             let flood = try await TargetServer.start(.scripted)
             let edge = try await Edge.start(.scripted) {
@@ -27,7 +28,8 @@ extension EdgeTests {
             try await socket.send(text: #"{"type":"connect","target":"flood"}"#)
             let second = try await flood.connection(1)
             second.post([UInt8](repeating: 0x62, count: 64 << 20))
-            // After this many echoes of another session on the single reactor, a gateway that still reads would have read everything.
+            // After this many echoes of another session on the single reactor, a gateway that still reads would have
+            // read everything.
             try await expectEcho(neighbour, mirror, times: 1_000)
             let grown = try ProcessMemory.residentKiB(of: edge.gateway.processID) - before
             #expect(grown < 16_384, "\(grown) KiB")

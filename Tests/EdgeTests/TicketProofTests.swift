@@ -17,8 +17,8 @@ extension EdgeTests {
             try await idle.expectSession(withTicket: false)
         }
 
-        /// The next ticket is issued after half of the previous one's lifetime, which is that of a first ticket if sessions aren't kept: this session is refused its
-        /// second or third.
+        /// The next ticket is issued after half of the previous one's lifetime, which is that of a first ticket if
+        /// sessions aren't kept: this session is refused its second or third.
         @Test func `a continuing session gets no ticket when credentials are required`() async throws {
             let bench = try await Bench { $0.setting("TICKET_TTL_SECONDS", "10").setting("RESUME_GRACE_MINUTES", "0") }
             let player = try await bench.play(with: bench.ticket())
@@ -199,7 +199,8 @@ extension EdgeTests.TicketProofTests {
 }
 
 extension TestWebSocket {
-    /// An admitted client requests its target. Its ticket comes when it is kept; that there will be none is decided at once.
+    /// An admitted client requests its target. Its ticket comes when it is kept; that there will be none is decided at
+    /// once.
     fileprivate func expectSession(withTicket: Bool) async throws {
         try await connectTyped()
         if withTicket { _ = try await nextTyped("ticket") }

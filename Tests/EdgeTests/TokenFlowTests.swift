@@ -3,7 +3,8 @@ import Foundation
 import Testing
 
 extension EdgeTests {
-    /// A client library of the token dialect against the real binary, over TLS: the same requests, decoding and retries as an app's.
+    /// A client library of the token dialect against the real binary, over TLS: the same requests, decoding and retries
+    /// as an app's.
     @Suite struct TokenFlowTests {
         private struct Stage {
             let apple: SimulatedApple

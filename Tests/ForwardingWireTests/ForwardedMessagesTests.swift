@@ -71,6 +71,17 @@ struct ForwardedMessagesTests {
         #expect(messages.take(Self.frame(.ping)).isEmpty)
     }
 
+    @Test func `whose a session is has the limit of a preface, and is in a binary message`() {
+        func introduced(_ opcode: Opcode, _ count: Int) -> [UInt8]? {
+            var messages = ForwardedMessages()
+            return messages.take(Self.frame(opcode, Array(Self.long[..<count]))).first?.introduced
+        }
+        let limit = ForwardPrefaceLimits.maximumPrincipalBytes
+        for count in [1, limit] { #expect(introduced(.binary, count) == Array(Self.long[..<count])) }
+        for count in [0, limit + 1] { #expect(introduced(.binary, count) == nil) }
+        #expect(introduced(.text, 1) == nil && introduced(.ping, 0) == nil)
+    }
+
     // MARK: Toward the gateway
 
     /// As the other gateway reads it.

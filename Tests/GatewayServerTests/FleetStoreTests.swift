@@ -53,7 +53,8 @@ struct FleetStoreTests {
         return try session.run(waiting, []).only().integer(0) > 0
     }
 
-    /// - Returns: false if the housekeeping has ended before the answers were there: the machine is too slow for a statement.
+    /// - Returns: false if the housekeeping has ended before the answers were there: the machine is too slow for a
+    ///   statement.
     private func admitsMeanwhile(_ store: FleetStore, _ marks: [SingleUseMark]) async throws -> Bool {
         let (holder, watcher) = (try server.session(database: database), try server.session(database: database))
         try holder.run("UPDATE portcullis.upkeep SET began = '-infinity'")

@@ -10,8 +10,9 @@ import Testing
 
 @Suite("The order in which a gateway listens")
 struct ListeningOrderTests {
-    /// Who waits for `/health` to say 200 does so because the internal listener is what he needs next. The client has connected before there is a
-    /// gateway, and there are many reactors to set up: one that served it too early would nearly always be seen.
+    /// Who waits for `/health` to say 200 does so because the internal listener is what he needs next. The client has
+    /// connected before there is a gateway, and there are many reactors to set up: one that served it too early would
+    /// nearly always be seen.
     @Test func `a client is answered only when the internal listener and the control socket are open`() async throws {
         let bench = try ConfigurationBench()
         let files = [bench.folder + "/admin.sock", bench.folder + "/control.sock"]

@@ -1,7 +1,7 @@
 import Testing
 
-/// Hostile texts cost no more time than their length: each place where text comes in is fed each text, and its CPU time for 4 KB and for 64 KB
-/// (or the most that the place lets in) is compared.
+/// Hostile texts cost no more time than their length: each place where text comes in is fed each text, and its CPU time
+/// for 4 KB and for 64 KB (or the most that the place lets in) is compared.
 @Suite("Hostile text") struct HostileTextTests {
     /// Failures of one place that are reported: each may take seconds.
     private static let maximumReports = 4

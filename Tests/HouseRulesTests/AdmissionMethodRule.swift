@@ -1,38 +1,43 @@
-/// An admission method and its proof are named in the method's own folder and in the one list that adds it to the gateway. Everything else
-/// uses `AdmissionMethod`, `AdmissionProof`, `MethodName` and `Identity`: then a method that is added can't be forgotten anywhere.
+/// An admission method and its proof are named in the method's own folder and in the one list that adds it to the
+/// gateway. Everything else uses `AdmissionMethod`, `AdmissionProof`, `MethodName` and `Identity`: then a method that
+/// is added can't be forgotten anywhere.
 enum AdmissionMethodRule {
     /// Files elsewhere that name a method, each for a part that only this method has.
     static let exceptions: [String: Set<String>] = [
         // The identity of clients without credentials.
-        "Sources/Admission/Decision/Identity.swift": ["AnonymousMethod"],
+        "Sources/Gate/Admission/Decision/Identity.swift": ["AnonymousMethod"],
         // Tickets and session tokens show an identity that another method has verified.
-        "Sources/Admission/Decision/Principal.swift": ["TicketMethod", "SessionTokenMethod"],
+        "Sources/Gate/Admission/Decision/Principal.swift": ["TicketMethod", "SessionTokenMethod"],
+        // Where the session's token is all that a client has, only the gateway that has the session can say who it is.
+        "Sources/Gate/Admission/Gate+PassedOn.swift": ["SessionTokenMethod"],
+        "Sources/Session/Relay/Forwarding/UpgradeHandler+Forwarding.swift": ["SessionTokenMethod"],
         // Issues tickets.
-        "Sources/Admission/Gate.swift": ["TicketMethod"],
-        "Sources/Relay/TicketEndpoint.swift": ["TicketMethod"],
-        "Sources/GatewayServer/Control/ControlDesk.swift": ["TicketMethod"],
+        "Sources/Gate/Admission/Gate.swift": ["TicketMethod"],
+        "Sources/Session/Relay/TicketEndpoint.swift": ["TicketMethod"],
+        "Sources/Gateway/GatewayServer/Control/ControlDesk.swift": ["TicketMethod"],
         // Registrations are App Attest's, and requests for access tokens are for that method.
-        "Sources/Relay/DecisionRecord.swift": ["AppAttestMethod", "AccessTokenMethod", "SignedRequestMethod"],
+        "Sources/Session/Relay/DecisionRecord.swift": ["AppAttestMethod", "AccessTokenMethod", "SignedRequestMethod"],
         // Access tokens are verified for other requests than upgrades, too.
-        "Sources/Admission/Tokens/TokenSubject.swift": ["AccessTokenProof"],
-        "Sources/Admission/Tokens/ResourceRequest.swift": ["AccessTokenProof"],
-        "Sources/Admission/Tokens/ResourceVerifier.swift": ["AccessTokenProof"],
+        "Sources/Gate/Admission/Tokens/TokenSubject.swift": ["AccessTokenProof"],
+        "Sources/Gate/Admission/Tokens/ResourceRequest.swift": ["AccessTokenProof"],
+        "Sources/Gate/Admission/Tokens/ResourceVerifier.swift": ["AccessTokenProof"],
         // Issues access tokens, to devices that App Attest verifies.
-        "Sources/Admission/Tokens/TokenIssuer.swift": ["AppAttestMethod", "AccessTokenMethod"],
+        "Sources/Gate/Admission/Tokens/TokenIssuer.swift": ["AppAttestMethod", "AccessTokenMethod"],
     ]
 
     /// Where a method may be named freely: where it is defined, and where it is added.
     static func isHome(_ path: String) -> Bool {
-        path.hasPrefix("Sources/Admission/Methods/") || path.hasSuffix("/AdmissionMethods.swift")
+        path.hasPrefix("Sources/Gate/Admission/Methods/") || path.hasSuffix("/AdmissionMethods.swift")
     }
 
-    /// The types that conform to `AdmissionMethod`.
+    /// The types that conform to `AdmissionMethod`, but the names of type parameters.
     static func methods(in files: [SourceFile]) -> Set<String> {
         Set(
             files.flatMap { file in
                 let words = file.swift.tokens.map(\.text)
                 return words.indices.dropFirst(2).filter { index in
-                    words[index] == "AdmissionMethod" && words[index - 1] == ":" && words[index - 2].hasSuffix("Method")
+                    words[index] == "AdmissionMethod" && words[index - 1] == ":" && words[index - 2] != "Method"
+                        && words[index - 2].hasSuffix("Method")
                 }.map { words[$0 - 2] }
             })
     }

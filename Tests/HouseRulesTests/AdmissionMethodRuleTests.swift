@@ -5,7 +5,9 @@ struct AdmissionMethodRuleTests {
     private let methods = AdmissionMethodRule.methods(in: Repository.sources)
     private let proofs = AdmissionMethodRule.proofs(in: Repository.sources)
 
-    private func findings(_ text: String, in path: String = "Sources/Admission/Policies/RatePolicy.swift") -> [String] {
+    private func findings(_ text: String, in path: String = "Sources/Gate/Admission/Policies/RatePolicy.swift")
+        -> [String]
+    {
         AdmissionMethodRule.namesElsewhere(SourceFile(path: path, text: text), methods.union(proofs))
     }
 
@@ -22,15 +24,16 @@ struct AdmissionMethodRuleTests {
             proofs == [
                 "AppAttestProof", "AccessTokenProof", "ClientCertificateProof", "ReportedAdmission", "NoProof",
             ])
-        #expect(findings("case let proof as AppAttestProof: true", in: "Sources/GatewayServer/A.swift").count == 1)
+        #expect(
+            findings("case let proof as AppAttestProof: true", in: "Sources/Gateway/GatewayServer/A.swift").count == 1)
     }
 
     @Test func `no policy, list, limit, log or route names a method, so that rules hold for all methods`() {
         #expect(Repository.sources.flatMap { AdmissionMethodRule.namesElsewhere($0, methods.union(proofs)) } == [])
         #expect(findings("if method is AppAttestMethod { return }").count == 1)
         #expect(findings("// AppAttestMethod\nlet a = \"TicketMethod\"") == [])
-        #expect(findings("AppAttestMethod.name", in: "Sources/Relay/DecisionRecord.swift") == [])
-        #expect(findings("TicketMethod.name", in: "Sources/Relay/DecisionRecord.swift").count == 1)
+        #expect(findings("AppAttestMethod.name", in: "Sources/Session/Relay/DecisionRecord.swift") == [])
+        #expect(findings("TicketMethod.name", in: "Sources/Session/Relay/DecisionRecord.swift").count == 1)
     }
 
     @Test func `each exception names a method that occurs in its file`() {
@@ -48,7 +51,8 @@ struct AdmissionMethodRuleTests {
                 names)
         }
         for file in Repository.sources { #expect(listed(file).count < 2, "\(file.path)") }
-        let sample = SourceFile(path: "Sources/Relay/A.swift", text: "enum A { case appAttest\n case sessionToken }")
+        let sample = SourceFile(
+            path: "Sources/Session/Relay/A.swift", text: "enum A { case appAttest\n case sessionToken }")
         #expect(listed(sample).count == 2)
     }
 }

@@ -1,4 +1,5 @@
-/// A kind of system, as far as the sources ask for it: `#if canImport(Darwin)` and `#if canImport(FoundationEssentials)`.
+/// A kind of system, as far as the sources ask for it: `#if canImport(Darwin)` and
+/// `#if canImport(FoundationEssentials)`.
 enum CompiledSystem {
     case linux, apple
 

@@ -57,8 +57,8 @@ enum HouseRules {
             }
     }
 
-    /// What a pure target gets as an argument or leaves to others. `.now()` and the like of Foundation's Date need no entry
-    /// of their own: they aren't found without the type.
+    /// What a pure target gets as an argument or leaves to others. `.now()` and the like of Foundation's Date need no
+    /// entry of their own: they aren't found without the type.
     static let impurities: [(pattern: [String], what: String)] = [
         (["Date", "(", ")"], "reads the clock"), (["Date", ".", "now"], "reads the clock"),
         (["ContinuousClock"], "reads the clock"), (["SuspendingClock"], "reads the clock"),
@@ -80,7 +80,8 @@ enum HouseRules {
         }
     }
 
-    /// A test is named by a sentence between backticks. A second name in `@Test("…")` would say the same or something else.
+    /// A test is named by a sentence between backticks. A second name in `@Test("…")` would say the same or something
+    /// else.
     static func testsOfOtherNames(_ file: SourceFile) -> [String] {
         let tokens = file.swift.tokens
         return tokens.indices.dropLast().filter { tokens[$0].text == "@" && tokens[$0 + 1].text == "Test" }

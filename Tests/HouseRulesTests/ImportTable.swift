@@ -1,9 +1,10 @@
-/// The allowed imports of each target, and which targets are pure. SwiftPM doesn't stop a target from importing what its dependencies
-/// depend on; this table does. To let a target import more, add it here and write the reason beside it.
+/// The allowed imports of each target, and which targets are pure. SwiftPM doesn't stop a target from importing what
+/// its dependencies depend on; this table does. To let a target import more, add it here and write the reason beside
+/// it.
 struct ImportRow {
     let target: String
-    /// A pure target does no I/O, reads no clock and no environment, and starts no thread. Package.swift builds it with strict memory
-    /// safety as an error.
+    /// A pure target does no I/O, reads no clock and no environment, and starts no thread. Package.swift builds it with
+    /// strict memory safety as an error.
     let isPure: Bool
     let ours: Set<String>
     /// Packages and modules of the toolchain.

@@ -2,7 +2,8 @@ import EdgeTestKit
 import Foundation
 import Testing
 
-/// The example of the libraries' guides, compiled as another package would: with the libraries' public declarations alone.
+/// The example of the libraries' guides, compiled as another package would: with the libraries' public declarations
+/// alone.
 @Suite("The libraries' example")
 struct LibraryExampleTests {
     private static let folder = "Tests/Examples/GuardedService/Sources/GuardedService"
@@ -18,7 +19,8 @@ struct LibraryExampleTests {
 
     @Test func `is in the documentation, whole and unchanged`() throws {
         let pages = [
-            "docs/LIBRARY.md", "Sources/AppAttest/AppAttest.docc/AppAttest.md", "Sources/DPoP/DPoP.docc/DPoP.md",
+            "docs/LIBRARY.md", "Sources/Libraries/AppAttest/AppAttest.docc/AppAttest.md",
+            "Sources/Libraries/DPoP/DPoP.docc/DPoP.md",
         ]
         let blocks = try pages.flatMap { Documentation.codeBlocks("swift", in: try Repository.text($0)) }
         #expect(try files.count >= 3)

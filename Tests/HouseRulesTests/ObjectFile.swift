@@ -1,6 +1,7 @@
 import Foundation
 
-/// What the functions of one compiled file refer to, read from its object file (ELF with 64 bits, little-endian: System V ABI, chapter 4).
+/// What the functions of one compiled file refer to, read from its object file (ELF with 64 bits, little-endian: System
+/// V ABI, chapter 4).
 struct ObjectFile {
     /// A function that uses a symbol; both are mangled names.
     struct Reference: Hashable {

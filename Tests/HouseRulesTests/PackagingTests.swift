@@ -91,10 +91,11 @@ struct PackagingTests {
         let page = try Repository.text("config/debian/portcullis.1")
         let status = try #require(page.split(separator: ".SH EXIT STATUS\n").last?.split(separator: ".SH ").first)
         let listed = Set(status.matches(of: /(?m)^\.B (\d+)$/).map { String($0.1) })
-        let program = Repository.sources.filter { $0.path.hasPrefix("Sources/portcullis/") }.map(\.text).joined()
+        let program = Repository.sources.filter { $0.path.hasPrefix("Sources/Gateway/portcullis/") }.map(\.text)
+            .joined()
         let used = program.matches(of: /(?:[Ee]xit(?:Code)?\(|let attention: Int32 = )(\d+)/).map { String($0.1) }
         #expect(Set(used).union(["0", "1"]) == listed && listed.count >= 5, "\(used), \(listed)")
-        let service = try Repository.text("Sources/GatewayServer/GatewayService.swift")
+        let service = try Repository.text("Sources/Gateway/GatewayServer/GatewayService.swift")
         for signal in ["sighup", "sigusr2", "sigterm", "sigint"] {
             #expect(service.contains(".\(signal)") && page.contains(signal.uppercased()), "\(signal)")
         }

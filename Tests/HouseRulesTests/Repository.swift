@@ -23,9 +23,9 @@ enum Repository {
     }
 }
 
-/// A Swift file and the target it belongs to.
+/// A Swift file, the target it belongs to, and that one's room.
 struct SourceFile {
-    /// Relative to the root: `Sources/Telnet/TelnetParser.swift`.
+    /// Relative to the root: `Sources/Wire/Telnet/TelnetParser.swift`.
     let path: String
     let text: String
     let swift: SwiftText
@@ -36,10 +36,18 @@ struct SourceFile {
         swift = SwiftText(text)
     }
 
-    /// The folder below `Sources` or `Tests`, which is the target's name.
-    var target: String { path.split(separator: "/").dropFirst().first.map(String.init) ?? "" }
+    /// The target has the name of its folder, below a room of `Sources` or below `Tests`.
+    var target: String { folder(isSource ? 2 : 1) }
+
+    /// The folder below `Sources`; empty for a test.
+    var room: String { isSource ? folder(1) : "" }
 
     var isSource: Bool { path.hasPrefix("Sources/") }
+
+    private func folder(_ depth: Int) -> String {
+        let folders = path.split(separator: "/").dropLast()
+        return folders.count > depth ? String(folders[depth]) : ""
+    }
 
     func finding(line: Int, _ what: String) -> String { "\(path):\(line): \(what)" }
 }

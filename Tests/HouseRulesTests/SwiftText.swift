@@ -1,7 +1,9 @@
-/// Swift source taken apart, as far as the house rules need it: its tokens without comments and strings, and its comments.
+/// Swift source taken apart, as far as the house rules need it: its tokens without comments and strings, and its
+/// comments.
 ///
 /// It is no parser. Names, operators and brackets are enough to recognise what the rules forbid; code inside a string's
-/// interpolation counts as code. Regular expression literals aren't understood: a quotation mark in one ends with its line.
+/// interpolation counts as code. Regular expression literals aren't understood: a quotation mark in one ends with its
+/// line.
 struct SwiftText {
     struct Token: Equatable {
         /// A whole name or number, a name between backticks, or a single character of punctuation.

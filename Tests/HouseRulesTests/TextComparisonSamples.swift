@@ -1,7 +1,7 @@
 import Foundation
 
-/// What the rule about comparisons of text forbids, each in a function of its own, so that a test sees whether the rule still finds it in what
-/// the compiler makes of it.
+/// What the rule about comparisons of text forbids, each in a function of its own, so that a test sees whether the rule
+/// still finds it in what the compiler makes of it.
 enum TextComparisonSamples {
     static func equals(_ text: String) -> Bool { text == "word" }
     static func equalsPart(_ text: Substring) -> Bool { text == "word" }

@@ -23,7 +23,8 @@ struct TextComparisonTests {
         for source in Self.sources where TextComparisonTable.reason(for: source) == nil {
             let found = Self.findings[source.path, default: []]
             #expect(
-                found == [], "\(source.path): use ByteText, WireWord or bytes (see Sources/WireText/ByteText.swift)")
+                found == [],
+                "\(source.path): use ByteText, WireWord or bytes (see Sources/Libraries/WireText/ByteText.swift)")
         }
     }
 

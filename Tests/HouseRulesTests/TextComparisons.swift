@@ -1,10 +1,11 @@
 import Foundation
 
-/// The rule that text of a peer is never compared, hashed, switched over, split or searched as `String`, `Substring` or `Character`, which normalise it
-/// in quadratic time: see `ByteText`.
+/// The rule that text of a peer is never compared, hashed, switched over, split or searched as `String`, `Substring` or
+/// `Character`, which normalise it in quadratic time: see `ByteText`.
 ///
-/// It is applied to compiled code, where a comparison shows whatever the source looks like: as an operator, a `switch`, a dictionary's key,
-/// a derived conformance or an element of an array. Files whose texts are no peer's are in ``TextComparisonTable``.
+/// It is applied to compiled code, where a comparison shows whatever the source looks like: as an operator, a `switch`,
+/// a dictionary's key, a derived conformance or an element of an array. Files whose texts are no peer's are in
+/// ``TextComparisonTable``.
 enum TextComparisons {
     /// Symbols of the standard library, by what they are.
     static let forbidden: [String: String] = [
@@ -53,9 +54,9 @@ enum TextComparisons {
         symbol.hasSuffix("SgSS_tcfC") && symbol.contains("8rawValue")
     }
 
-    /// Code that the compiler derives, and that compares nothing by itself: witnesses (`TW`) and their accessors (`Wl`) lead to functions that are
-    /// examined; names of coding keys are the code's own; so are the raw values of an enum, whose uses are examined; the keys of a log
-    /// line's metadata are constants.
+    /// Code that the compiler derives, and that compares nothing by itself: witnesses (`TW`) and their accessors (`Wl`)
+    /// lead to functions that are examined; names of coding keys are the code's own; so are the raw values of an enum,
+    /// whose uses are examined; the keys of a log line's metadata are constants.
     static func isDerived(_ function: String, _ kind: String) -> Bool {
         function.hasSuffix("TW") || function.hasSuffix("Wl") || function.contains("11stringValue")
             || isRawValueInitializer(function) || function.hasSuffix("8rawValueSSvg")

@@ -1,7 +1,8 @@
 package import KeyStore
 import Synchronization
 
-/// The reference implementation of a store, used in tests. The server never uses it, because all keys would be lost with a restart.
+/// The reference implementation of a store, used in tests. The server never uses it, because all keys would be lost
+/// with a restart.
 ///
 /// Nothing here waits, so the same methods implement both parts of the store.
 package final class MemoryKeyRegistry: KeyRegistry, ImmediateKeyRegistry {

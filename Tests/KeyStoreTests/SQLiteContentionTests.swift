@@ -60,7 +60,8 @@ struct SQLiteContentionTests {
             if thread == 0 {
                 try other.inTransaction(.immediate) { _ in
                     locked.signal()
-                    // Long enough for the other thread to find the lock taken; otherwise the test still passes, but proves less.
+                    // Long enough for the other thread to find the lock taken; otherwise the test still passes, but
+                    // proves less.
                     usleep(20_000)
                     return .commit
                 }

@@ -80,7 +80,8 @@ struct DashedArgumentsTests {
                     let command = try parse(arguments)
                     #expect(has(identifier, command), "\(arguments): \(command)")
                 } catch {
-                    // A number, or one of some words, or one argument too many: the command isn't run, and doesn't end with 0.
+                    // A number, or one of some words, or one argument too many: the command isn't run, and doesn't end
+                    // with 0.
                     let message = PortcullisCommand.fullMessage(for: error)
                     #expect(PortcullisCommand.exitCode(for: error) == .validationFailure, "\(arguments)")
                     #expect(!message.contains("Missing value") && !message.contains("Unknown option"), "\(message)")

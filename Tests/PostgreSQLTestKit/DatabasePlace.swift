@@ -2,8 +2,9 @@ import Synchronization
 
 /// The right to use a database of the shared server, until it is released with its last reference.
 ///
-/// Swift Testing runs all tests at once, and each of these has connections of its own: without a limit they exceed the server's, and slow down tests that have time limits.
-/// A test takes one place at most, so none waits for another while it holds one.
+/// Swift Testing runs all tests at once, and each of these has connections of its own: without a limit they exceed the
+/// server's, and slow down tests that have time limits. A test takes one place at most, so none waits for another while
+/// it holds one.
 package final class DatabasePlace: Sendable {
     private static let maximum = 12
     private static let queue = Mutex(Queue())

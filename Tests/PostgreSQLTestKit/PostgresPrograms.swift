@@ -45,7 +45,8 @@ package struct PostgresTestError: Error, CustomStringConvertible {
 
 /// Starts programs without `Foundation.Process`, which crashes in processes with many files.
 enum Program {
-    /// A process whose parent is a thread that lives as long as it does: `PR_SET_PDEATHSIG` is sent when that thread ends.
+    /// A process whose parent is a thread that lives as long as it does: `PR_SET_PDEATHSIG` is sent when that thread
+    /// ends.
     ///
     /// - Parameter ended: is signalled after the end.
     static func start(_ words: [String], output: String, ended: DispatchSemaphore) throws -> pid_t {

@@ -3,7 +3,8 @@ import Glibc
 package import PostgreSQL
 import Synchronization
 
-/// A private PostgreSQL server in a temporary directory, on a Unix socket and perhaps a loopback port. It ends with the test process.
+/// A private PostgreSQL server in a temporary directory, on a Unix socket and perhaps a loopback port. It ends with the
+/// test process.
 package final class PostgresServer: Sendable {
     package struct Options: Sendable {
         /// Without it a crash of the machine loses data; a crash of the server doesn't.

@@ -203,7 +203,8 @@ struct ProxyHeaderParserTests {
         #expect(fault(in: twice) == .checksum)
     }
 
-    /// Whatever the bytes: an end is reached, nothing is taken that wasn't there, and what is read can be written and read again.
+    /// Whatever the bytes: an end is reached, nothing is taken that wasn't there, and what is read can be written and
+    /// read again.
     @Test(arguments: 0..<40) func `mutated headers never confuse the parser`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         for original in Samples.valid {

@@ -93,8 +93,8 @@ struct FrameQueueTests {
         #expect(bench.drain() == [ReceivedFrame(isFinal: true, opcode: 1, payload: [5])])
     }
 
-    /// Calls and writes are mixed at random, and the headroom is overwritten before each write: the bytes, boundaries and order stay the
-    /// same.
+    /// Calls and writes are mixed at random, and the headroom is overwritten before each write: the bytes, boundaries
+    /// and order stay the same.
     @Test(arguments: 0..<40 as Range<UInt64>)
     func `any mixture keeps order and boundaries`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)

@@ -159,8 +159,8 @@ struct ListeningSocketTests {
         return String(repeating: "0", count: 4 - number.count) + number
     }
 
-    /// The address on which this socket listens, in the notation of the kernel's table. A read can miss a line if the table changes
-    /// meanwhile, for instance because of other tests; it is therefore retried.
+    /// The address on which this socket listens, in the notation of the kernel's table. A read can miss a line if the
+    /// table changes meanwhile, for instance because of other tests; it is therefore retried.
     private static func address(of descriptor: Int32, in path: String) throws -> String? {
         var status = stat()
         try #require(fstat(descriptor, &status) == 0)

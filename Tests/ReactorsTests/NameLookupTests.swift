@@ -2,7 +2,8 @@ import Testing
 
 @testable import Reactors
 
-/// Lookups with an unresponsive name server. The tests are serialized, because each uses the process's only thread pool and budget.
+/// Lookups with an unresponsive name server. The tests are serialized, because each uses the process's only thread pool
+/// and budget.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(10)))
 struct NameLookupTests {
     /// All threads for lookups are taken.

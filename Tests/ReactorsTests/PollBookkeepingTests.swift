@@ -5,7 +5,8 @@ import WireText
 
 @testable import Reactors
 
-/// libwebsockets with hooks for a foreign poll loop, as Debian 13 builds it, asks the callback before it changes its tables.
+/// libwebsockets with hooks for a foreign poll loop, as Debian 13 builds it, asks the callback before it changes its
+/// tables.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct PollBookkeepingTests {
     /// Otherwise the connection would stay in the tables when it is freed.
@@ -56,7 +57,8 @@ private final class KeepingHandler: EdgeHandler, @unchecked Sendable {
 
     func stop() { listener?.closeListening() }
 
-    /// What libwebsockets is answered after the connection was killed; nil without a connection. libuv closes it in the next turn.
+    /// What libwebsockets is answered after the connection was killed; nil without a connection. libuv closes it in the
+    /// next turn.
     func answers(afterKill reason: lws_callback_reasons) -> (hook: Int32, event: Int32)? {
         guard let connection, let wsi = connection.wsi else { return nil }
         connection.kill()

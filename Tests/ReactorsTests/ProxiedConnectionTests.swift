@@ -266,7 +266,8 @@ struct ProxiedConnectionTests {
     private static let request = Array("GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
 }
 
-/// Acts as a proxy for one connection: sends the header and the client's first bytes in one write, then forwards everything.
+/// Acts as a proxy for one connection: sends the header and the client's first bytes in one write, then forwards
+/// everything.
 private func carry(_ client: PlainSocket, to port: UInt16, header: [UInt8]) {
     guard let server = try? PlainSocket.connected(host: "127.0.0.1", port: port) else { return }
     guard let first = client.read(upTo: 65_536) else { return server.close() }

@@ -135,7 +135,8 @@ private final class DescriptorOpeners: Sendable {
     }
 }
 
-/// Starts a reactor, runs `body` on its thread, and returns when the reactor is deallocated: it lives as long as its thread.
+/// Starts a reactor, runs `body` on its thread, and returns when the reactor is deallocated: it lives as long as its
+/// thread.
 private func endOfReactor(_ body: @escaping @Sendable (Reactor) -> Void) async {
     await withCheckedContinuation { continuation in
         startThread {

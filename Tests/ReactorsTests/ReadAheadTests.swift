@@ -5,8 +5,9 @@ import Testing
 /// A client that sends many TLS records, and the effect on other connections.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct ReadAheadTests {
-    /// With short records, one read of the socket returns hundreds. With the other size it returns only a few, and part of the next
-    /// record's header: serving that record means reading the socket again, and so on while the socket has data.
+    /// With short records, one read of the socket returns hundreds. With the other size it returns only a few, and part
+    /// of the next record's header: serving that record means reading the socket again, and so on while the socket has
+    /// data.
     @Test(arguments: [false, true])
     func `a flooding client doesn't starve its neighbours`(endsInHeads: Bool) async throws {
         let bench = EdgeBench()
@@ -31,8 +32,8 @@ struct ReadAheadTests {
         await bench.stop()
     }
 
-    /// libwebsockets' own timeout is much longer than all of ours, but a session may last longer still. The sleep is the point of this
-    /// test.
+    /// libwebsockets' own timeout is much longer than all of ours, but a session may last longer still. The sleep is
+    /// the point of this test.
     @Test func `a session outlives libwebsockets' own time-out`() async throws {
         let bench = EdgeBench(on: TestReactor.started(backstopSeconds: 1))
         var settings = EdgeSettings.plain
@@ -90,7 +91,8 @@ struct ReadAheadTests {
         return count
     }
 
-    /// A record size for which a read that begins with a record ends one to four bytes into the next record's five-byte header.
+    /// A record size for which a read that begins with a record ends one to four bytes into the next record's five-byte
+    /// header.
     private static func sizeThatEndsInHeads(readBytes: Int) -> Int {
         let fitting = (262...readBytes / 2).first { (1...4).contains(readBytes % $0) }
         return fitting ?? readBytes
@@ -111,7 +113,8 @@ extension EdgeSettings {
     }
 }
 
-/// Another user of the reactor: it runs a job in each turn and counts the messages served to the flooding client in between.
+/// Another user of the reactor: it runs a job in each turn and counts the messages served to the flooding client in
+/// between.
 ///
 /// - Note: `@unchecked Sendable` because its mutable state is used only on the reactor's thread.
 private final class Neighbour: @unchecked Sendable {

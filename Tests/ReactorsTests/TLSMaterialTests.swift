@@ -71,7 +71,8 @@ import WireText
         }
     }
 
-    /// A list identifies certificates by issuer and serial number; another authority's certificate with the same number doesn't match.
+    /// A list identifies certificates by issuer and serial number; another authority's certificate with the same number
+    /// doesn't match.
     @Test func `a revocation list revokes the certificates that it names`() throws {
         let revoked = TestIdentity("revoked", by: TestCertificates.authority)
         let innocent = TestIdentity("innocent", by: TestCertificates.authority)
@@ -121,8 +122,8 @@ import WireText
         #expect(!shown.isVerified && shown.chain.isEmpty)
     }
 
-    /// The handshake accepts a certificate from another CA, because the refusal comes in HTTP. The result here therefore shows whether the
-    /// certificate was verified again.
+    /// The handshake accepts a certificate from another CA, because the refusal comes in HTTP. The result here
+    /// therefore shows whether the certificate was verified again.
     @Test(arguments: [0, 30]) func `the verification of a recent handshake is reused`(age: Int) throws {
         #expect(try vouches(forStrangerAtAge: age))
     }
@@ -142,7 +143,8 @@ import WireText
         return material.vouches(for: certificate, of: pair.server)
     }
 
-    /// With TLS 1.2 OpenSSL itself keeps no keys. In the hybrid exchange the server has no key of its own: it keeps the client's.
+    /// With TLS 1.2 OpenSSL itself keeps no keys. In the hybrid exchange the server has no key of its own: it keeps the
+    /// client's.
     @Test(arguments: [(TLS1_2_VERSION, KeyExchange.groups, 0), (TLS1_3_VERSION, KeyExchange.groups, 2)] + hybrid)
     func `handshake secrets are wiped and the connection continues`(
         version: Int32, groups: String, kept: Int

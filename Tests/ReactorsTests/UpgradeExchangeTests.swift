@@ -146,7 +146,8 @@ struct UpgradeExchangeTests {
         await bench.stop()
     }
 
-    /// A policy takes 20 ms per upgrade. Existing sessions go on without loss while new upgrades arrive and are decided.
+    /// A policy takes 20 ms per upgrade. Existing sessions go on without loss while new upgrades arrive and are
+    /// decided.
     @Test func `sessions continue while a policy answers each upgrade after 20 ms`() async throws {
         let bench = LaterBench()
         let port = try await bench.serve()

@@ -92,7 +92,8 @@ struct WebSocketMessageTests {
         await bench.stop()
     }
 
-    /// Both sides close at once: the client's Close frame arrives while ours waits behind bytes that the client hasn't read yet.
+    /// Both sides close at once: the client's Close frame arrives while ours waits behind bytes that the client hasn't
+    /// read yet.
     @Test func `our Close has its code even if it crosses the peer's`() async throws {
         let bench = EdgeBench {
             $0.sendStream([UInt8](repeating: 0, count: 4_000_000))

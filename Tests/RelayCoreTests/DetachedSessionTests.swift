@@ -68,7 +68,8 @@ struct DetachedSessionTests {
         #expect(session.tick() == [.resumeTarget, .dropClient])
     }
 
-    /// A compressed read of the target's may inflate to more than the client reads in that time, and the queue is topped up all the while.
+    /// A compressed read of the target's may inflate to more than the client reads in that time, and the queue is
+    /// topped up all the while.
     @Test func `a client whose queue is always full isn't slow while it reads half a queue within the limit`() {
         var session = Session.resumable()
         #expect(session.targetSent(queued: mark + 1) == .pauseTarget)

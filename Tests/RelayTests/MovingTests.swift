@@ -7,8 +7,8 @@ import Testing
 
 /// Events while a session moves from one loop to another.
 struct MovingTests {
-    /// A player on the first loop, and another connection of its on the second that has asked for the session: the job that asks the first
-    /// loop has not run yet.
+    /// A player on the first loop, and another connection of its on the second that has asked for the session: the job
+    /// that asks the first loop has not run yet.
     private struct Move {
         let bench: Bench
         let first: TestClient

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Relay
 
-/// A whole session under random events: with its translation, what is pending, its pauses and its deadlines, its connections one after
-/// the other on two loops.
+/// A whole session under random events: with its translation, what is pending, its pauses and its deadlines, its
+/// connections one after the other on two loops.
 struct RandomWalkTests {
     @Test(arguments: UInt64(0)..<60) func `nothing is lost or doubled under random connection losses`(
         seed: UInt64
@@ -157,7 +157,8 @@ private struct Walk {
         isBack = false
     }
 
-    /// The player comes over another connection. The gateway doesn't know yet that nothing goes over the one before any more.
+    /// The player comes over another connection. The gateway doesn't know yet that nothing goes over the one before any
+    /// more.
     private mutating func takeOver() {
         listen()
         isBack = false

@@ -83,7 +83,7 @@ struct RemoteSessionTests {
         ("SSH-2.0-OpenSSH\r\n\r\n", "session_unavailable"),
     ])
     func `a refusal is told as this gateway's own, and the client may begin anew`(answer: String, code: String) throws {
-        let bench = try bench()
+        let bench = try bench { $0.session.resumeGrace = 10 * second }
         var client = try asking(bench)
         bench.target.send(answer)
         client.hear()
@@ -192,6 +192,21 @@ struct RemoteSessionTests {
         bench.target.send([0x88, 4, 3, 240, 110, 111])
         bench.network.settle()
         #expect(client.closeCode == 1_008 && client.closeReason == "no")
+        expectNothingLeft(bench, client)
+    }
+
+    @Test func `what the client has sent before that Close frame is passed on, and its answer behind it`()
+        throws
+    {
+        let bench = try bench()
+        let client = try relaying(bench)
+        client.socket.send(text: "early")
+        bench.target.send([0x88, 2, 3, 244])
+        bench.network.settle()
+        #expect(client.closeCode == 1_012)
+        let text = bench.target.text
+        #expect(text.contains("early"))
+        #expect(bench.target.received.suffix(8).first == 0x88, "the client's Close frame is behind it")
         expectNothingLeft(bench, client)
     }
 

@@ -57,7 +57,7 @@ struct SurveyTests {
         let session = try #require(player.session)
         bench.network.run(on: bench.loops[0]) {
             let summary = session.summary
-            #expect(summary.id == "client1" && summary.address == "192.0.2.9" && summary.isAttached)
+            #expect(summary.id == "c11e1" && summary.address == "192.0.2.9" && summary.isAttached)
             #expect(summary.dialect == "typed" && summary.route == "default" && summary.method == "anonymous")
             #expect(summary.age >= 7_000 && summary.idle >= 2_000 && summary.idle < 5_000)
             #expect(summary.subject == nil && summary.bytesFromClient > 0)

@@ -5,7 +5,8 @@ import WireText
 
 @testable import Relay
 
-/// A client that has its 101 and hasn't said anything yet: its dialect isn't known, and it may be going to resume a session.
+/// A client that has its 101 and hasn't said anything yet: its dialect isn't known, and it may be going to resume a
+/// session.
 struct UndecidedClientTests {
     private let bench: Bench
 

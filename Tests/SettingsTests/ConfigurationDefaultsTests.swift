@@ -116,7 +116,7 @@ import Testing
     /// A setting that nothing reads would look as if it had an effect.
     @Test func `every setting is used outside its definition`() throws {
         let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Sources")
+            .deletingLastPathComponent().appendingPathComponent("Sources/Gateway")
         let files = ["Settings/Gateway", "Settings/Loading", "GatewayServer", "portcullis"].flatMap { folder in
             let names = FileManager.default.enumerator(atPath: sources.appendingPathComponent(folder).path)
             return (names ?? .init()).compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }

@@ -67,7 +67,8 @@ import Testing
         }
     }
 
-    /// To write them: `portcullis settings --format env` and `portcullis settings --format markdown --into docs/CONFIGURATION.md`.
+    /// To write them: `portcullis settings --format env` and
+    /// `portcullis settings --format markdown --into docs/CONFIGURATION.md`.
     @Test func `both files equal the command's output`() throws {
         let manual = SettingManual()
         #expect(try lines("config/portcullis.env.example").joined(separator: "\n") == manual.environmentFile)

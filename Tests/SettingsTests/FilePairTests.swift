@@ -29,7 +29,8 @@ struct FilePairTests {
 
     private func folder(_ path: String) -> Substring? { path.split(separator: "/").dropLast().last }
 
-    /// - Parameter look: the look before which the link is switched: at the certificate, at the key, at the certificate again, or later.
+    /// - Parameter look: the look before which the link is switched: at the certificate, at the key, at the certificate
+    ///   again, or later.
     @Test(arguments: 1...6)
     func `both files are those of one moment, whenever the link is switched`(look: Int) {
         var looks = 0

@@ -1,5 +1,5 @@
-/// An authority and its empty revocation list as OpenSSL 3 wrote them, so that the reader is also tested with input that this project
-/// didn't write.
+/// An authority and its empty revocation list as OpenSSL 3 wrote them, so that the reader is also tested with input
+/// that this project didn't write.
 enum OpenSSLSamples {
     /// O = Example, CN = OpenSSL CA; P-256
     static let authority = """

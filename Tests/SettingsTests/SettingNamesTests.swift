@@ -110,6 +110,6 @@ struct SettingNamesTests {
         let second = try bench.load(bench.least(["TN_PORT": nil, "TARGET_PORT": "4002"]), file: other)
         #expect(second.configuration.target.port == 4002)
         let empty = bench.least(["TN_PORT": ""])
-        #expect(bench.problems(empty, file: other) == ["TARGET_PORT isn't set"])
+        #expect(bench.problems(empty, file: other) == ["TN_PORT isn't set"])
     }
 }

@@ -3,7 +3,8 @@ import Synchronization
 
 /// Simulates a disk that stalls: each caller blocks its thread until the test opens the gate.
 ///
-/// A gate that isn't opened lets all callers pass after a while, so that a broken test ends; `isHolding` is false from then on.
+/// A gate that isn't opened lets all callers pass after a while, so that a broken test ends; `isHolding` is false from
+/// then on.
 package final class Gate: @unchecked Sendable {
     private static let patience: TimeInterval = 300
 

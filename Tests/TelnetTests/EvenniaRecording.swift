@@ -1,7 +1,7 @@
 /// The output of Evennia 5.0.1 on its telnet port, byte for byte, recorded on the loopback.
 ///
-/// The client agreed to SGA, TTYPE, NAWS, GMCP, MSDP, MSSP and MXP, announced a window of 100 × 40 characters, created an account,
-/// logged in, sent a few commands and GMCP messages, and left.
+/// The client agreed to SGA, TTYPE, NAWS, GMCP, MSDP, MSSP and MXP, announced a window of 100 × 40 characters, created
+/// an account, logged in, sent a few commands and GMCP messages, and left.
 enum EvenniaRecording {
     /// Without compression. Sizes of 77 × 33 and 78 × 34 followed; `Core.Supports.Get` near the end shows the first.
     static let plain = hexadecimal(

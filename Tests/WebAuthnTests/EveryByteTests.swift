@@ -80,7 +80,8 @@ struct EveryByteTests {
             await accepted(changed, genuine.attestationObject) == nil ? nil : changed
         }
         #expect(ofClientData == [])
-        // Without attestation required, a statement may have the name of a format that nobody knows. It attests nothing.
+        // Without attestation required, a statement may have the name of a format that nobody knows. It attests
+        // nothing.
         let ofObject = await Self.findings(Self.changes(of: genuine.attestationObject)) { changed -> [UInt8]? in
             let attestation = await accepted(genuine.clientDataJSON, changed)?.attestation
             return attestation == nil || attestation == .unverified ? nil : changed
@@ -125,7 +126,8 @@ struct EveryByteTests {
                 challenge: PasskeyStage.challenge, at: PasskeyStage.time)
             guard verified != nil else { continue }
             let place = try #require(changed.indices.first { changed[$0] != genuine.attestationObject[$0] })
-            // The name of the format; flags, counter, AAGUID and the credential's identifier. A coordinate can't change alone.
+            // The name of the format; flags, counter, AAGUID and the credential's identifier. A coordinate can't change
+            // alone.
             #expect(name.contains(place) || (data + 32..<data + 55 + 32).contains(place), "\(place)")
         }
     }

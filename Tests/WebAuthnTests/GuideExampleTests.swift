@@ -3,7 +3,8 @@ import Foundation
 import Testing
 import WebAuthn
 
-// Sources/WebAuthn/WebAuthn.docc/WebAuthn.md contains this type unchanged; a test of the documentation compares the two.
+// Sources/Libraries/WebAuthn/WebAuthn.docc/WebAuthn.md contains this type unchanged; a test of the documentation
+// compares the two.
 
 struct PasskeySignIn {
     let registrations: RegistrationVerifier
@@ -21,8 +22,8 @@ struct PasskeySignIn {
         try await registrations.verify(response, challenge: challenge, at: Date()).record
     }
 
-    /// For each sign-in, with the stored record of the passkey that the client names. Store the new record before you act on the sign-in, if the
-    /// stored counter is still the old one.
+    /// For each sign-in, with the stored record of the passkey that the client names. Store the new record before you
+    /// act on the sign-in, if the stored counter is still the old one.
     func signIn(
         _ response: AuthenticationResponse, challenge: [UInt8], with record: CredentialRecord
     ) throws -> CredentialRecord {

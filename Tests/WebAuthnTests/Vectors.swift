@@ -2,8 +2,8 @@ import Foundation
 import Testing
 import WebAuthn
 
-/// The ceremonies in `PORTCULLIS_VECTORS` (default: `../shared/vectors` beside the package). They are third-party data and not part of the
-/// package: if they are missing, their tests are skipped with that reason.
+/// The ceremonies in `PORTCULLIS_VECTORS` (default: `../shared/vectors` beside the package). They are third-party data
+/// and not part of the package: if they are missing, their tests are skipped with that reason.
 enum Vectors {
     static let specification: SpecificationFile? = load("webauthn/w3c-level3.json")
     static let real: RealFile? = load("webauthn/real.json")

@@ -154,8 +154,8 @@ struct SessionClaimTests {
         #expect(stage.claim(second, after: 40_000).claimed != nil)
     }
 
-    /// A delayed request arrives after a later one and takes the session from it. The client that was answered has the token issued in
-    /// between, and must get its session back.
+    /// A delayed request arrives after a later one and takes the session from it. The client that was answered has the
+    /// token issued in between, and must get its session back.
     @Test func `the token of a client overtaken by an old request ends thirty seconds after a confirmation`() throws {
         let stage = try Stage()
         let told = try #require(stage.claim(stage.token).claimed).token
@@ -260,12 +260,12 @@ struct SessionClaimTests {
     }
 
     @Test func `tokens are compared in constant time only`() throws {
-        let source = try Repository.text("Sources/Admission/Sessions/SessionClaim.swift")
+        let source = try Repository.text("Sources/Gate/Admission/Sessions/SessionClaim.swift")
         #expect(source.contains("current.matches(digest)") && source.contains("previous.matches(digest)"))
         #expect(source.contains("meanwhile.matches(digest)"))
         #expect(source.contains(".mark).matches(owner.mark)"))
         #expect(!source.contains("digest ==") && !source.contains("== owner") && !source.contains("token =="))
-        let secrets = try Repository.text("Sources/Admission/Lists/SharedSecrets.swift")
+        let secrets = try Repository.text("Sources/Gate/Admission/Lists/SharedSecrets.swift")
         #expect(secrets.contains("hash.matches(digest)") && !secrets.contains("digest =="))
     }
 

@@ -3,7 +3,8 @@ import WireText
 
 @testable import Admission
 
-/// Which detached session makes room for a new one, and when. Every wait is tried a millisecond before its end and at its end.
+/// Which detached session makes room for a new one, and when. Every wait is tried a millisecond before its end and at
+/// its end.
 @Suite("At a limit of sessions") struct SessionEvictionTests {
     typealias Register = SessionRegister<Int>
 

@@ -1,6 +1,7 @@
 import Admission
 
-/// A substitute for TLS's verification of client certificates: which chains verify, their validity, and which are revoked.
+/// A substitute for TLS's verification of client certificates: which chains verify, their validity, and which are
+/// revoked.
 struct TrustedChains: CertificateStanding {
     static let good = ClientCertificateChain([[7]])
 

@@ -6,7 +6,8 @@ import Testing
 
 @testable import Admission
 
-/// The next ticket of a session, which outlives the process that has issued it. A process is a gate with a ticket office of its own here, and what they share is the store.
+/// The next ticket of a session, which outlives the process that has issued it. A process is a gate with a ticket
+/// office of its own here, and what they share is the store.
 @Suite("The next ticket of a session")
 struct NextTicketTests {
     private static let lifetime = Duration.seconds(5_400)

@@ -7,7 +7,8 @@ import Testing
 
 @testable import Admission
 
-/// A gateway that begins anew and doesn't know which proofs the one before has accepted, and its clients, whose clocks differ.
+/// A gateway that begins anew and doesn't know which proofs the one before has accepted, and its clients, whose clocks
+/// differ.
 struct RestartTests {
     private var bench: TokenBench
 

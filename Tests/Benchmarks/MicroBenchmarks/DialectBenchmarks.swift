@@ -3,8 +3,8 @@ import Compression
 import RelayCore
 import Telnet
 
-/// Each dialect's way to the client (encode) and from it (decode), with telnet on the other side and the history of a resumable session,
-/// as a session's driver goes it.
+/// Each dialect's way to the client (encode) and from it (decode), with telnet on the other side and the history of a
+/// resumable session, as a session's driver goes it.
 func dialectBenchmarks() {
     for kind in [DialectKind.typed, .gmcp, .json, .legacy, .terminal] {
         for (name, bytes) in [("a line of 64 bytes", line), ("a screen of 1 KiB", screen)] {

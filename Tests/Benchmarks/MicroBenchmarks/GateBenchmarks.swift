@@ -9,10 +9,11 @@ import WireText
 
 @testable import Admission
 
-/// The assertion check as the gate does it, with SQLite below: spend the challenge, look the key up, verify, commit the counter.
+/// The assertion check as the gate does it, with SQLite below: spend the challenge, look the key up, verify, commit the
+/// counter.
 ///
-/// Between rounds of a thousand the write-ahead log is folded into the file, as the gateway does every few seconds. The first commit behind
-/// that begins the log anew, for which SQLite waits for the disk: it is one of a round.
+/// Between rounds of a thousand the write-ahead log is folded into the file, as the gateway does every few seconds. The
+/// first commit behind that begins the log anew, for which SQLite waits for the disk: it is one of a round.
 func gateBenchmarks() {
     let stage = RegistryStage()
     measure("gate: whole assertion check, counter committed", times: .kilo) { rounds in

@@ -1,7 +1,8 @@
 import Benchmark
 import Glibc
 
-/// What `scripts/bench-micro` runs. The name is the library's: its plugin makes the program's entry point, which calls this.
+/// What `scripts/bench-micro` runs. The name is the library's: its plugin makes the program's entry point, which calls
+/// this.
 let benchmarks: @Sendable () -> Void = {
     attestBenchmarks()
     dpopBenchmarks()

@@ -5,7 +5,8 @@ import FoundationEssentials
 
 @testable import WebAuthn
 
-/// The cost of passkeys, and the share of the signature in it. One core verifies the reciprocal of a sign-in's CPU time: 200 µs are 5,000 a second.
+/// The cost of passkeys, and the share of the signature in it. One core verifies the reciprocal of a sign-in's CPU
+/// time: 200 µs are 5,000 a second.
 func passkeyBenchmarks() {
     let time = Date(timeIntervalSince1970: 1_777_593_600)
     let challenge = [UInt8](repeating: 0xC5, count: 32)

@@ -53,7 +53,8 @@ package final class BrowserPage {
         return number.doubleValue
     }
 
-    /// Waits for a condition: it is checked after each change of the document, and with each frame, since a page keeps more than its document.
+    /// Waits for a condition: it is checked after each change of the document, and with each frame, since a page keeps
+    /// more than its document.
     package func wait(until condition: String) async throws {
         let promise = """
             new Promise((resolve, reject) => {

@@ -4,8 +4,9 @@ import FoundationNetworking
 
 /// The client guide's `AppAttestManager`, with the same steps, the same `URLSession` calls and the same decoding.
 ///
-/// It differs in two ways, because both exist only on Apple's systems: a simulated key service replaces `DCAppAttestService`, and a
-/// variable replaces the Keychain. If this client can't do something against the gateway, an app can't either.
+/// It differs in two ways, because both exist only on Apple's systems: a simulated key service replaces
+/// `DCAppAttestService`, and a variable replaces the Keychain. If this client can't do something against the gateway,
+/// an app can't either.
 package actor AppAttestManager {
     private let service: SimulatedKeyService
     private var keychain: String?

@@ -3,8 +3,9 @@ import DeviceSimulation
 import Foundation
 import Synchronization
 
-/// A client that signs each request, written from the observations of the real one: slashes of the client data are escaped, register and
-/// unregister use the stored next challenge, everything else fetches a new one, and the answer's words decide what it does next.
+/// A client that signs each request, written from the observations of the real one: slashes of the client data are
+/// escaped, register and unregister use the stored next challenge, everything else fetches a new one, and the answer's
+/// words decide what it does next.
 package final class SignedClient: Sendable {
     private struct State {
         var device: TestDevice

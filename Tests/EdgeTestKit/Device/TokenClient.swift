@@ -2,8 +2,9 @@ import AppAttest
 import Crypto
 import Foundation
 
-/// A client of the token dialect with a device's two keys: App Attest's, and the one whose possession it proves. Its requests are made as
-/// the Gate/AI client library makes them: slashes are escaped, `jti` is an upper-case UUID, there is no `ath`.
+/// A client of the token dialect with a device's two keys: App Attest's, and the one whose possession it proves. Its
+/// requests are made as the Gate/AI client library makes them: slashes are escaped, `jti` is an upper-case UUID, there
+/// is no `ath`.
 package struct TokenClient: Sendable {
     package let device: TestDevice
     package let gateway: GatewayProcess

@@ -3,11 +3,12 @@ import Crypto
 package import DeviceSimulation
 package import Foundation
 
-/// A client of the token dialect as apps have it: the same requests with the same members, the same decoding, the same retries.
+/// A client of the token dialect as apps have it: the same requests with the same members, the same decoding, the same
+/// retries.
 ///
-/// It knows nothing about the gateway: it attests once, exchanges an assertion for an access token, keeps that until a minute before its
-/// end, and sends `Bearer` with a proof that has no `ath`. It keeps no server nonce. A simulated key service replaces `DCAppAttestService`,
-/// and variables replace the Keychain.
+/// It knows nothing about the gateway: it attests once, exchanges an assertion for an access token, keeps that until a
+/// minute before its end, and sends `Bearer` with a proof that has no `ath`. It keeps no server nonce. A simulated key
+/// service replaces `DCAppAttestService`, and variables replace the Keychain.
 package actor TokenDialectClient {
     /// One request with its answer, for tests that compare what is sent.
     package struct Exchange: Sendable {

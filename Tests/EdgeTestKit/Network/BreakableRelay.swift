@@ -2,7 +2,8 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A relay to a port that a test can break: its connections end on both sides without notice, as when a network is lost.
+/// A relay to a port that a test can break: its connections end on both sides without notice, as when a network is
+/// lost.
 package final class BreakableRelay: Sendable {
     package let port: Int
     private let listener: any Channel
@@ -49,7 +50,8 @@ package final class BreakableRelay: Sendable {
 
     package func mend() { open.mend() }
 
-    /// From now on nothing that clients send over the current connections arrives, but none of them ends. New connections work.
+    /// From now on nothing that clients send over the current connections arrives, but none of them ends. New
+    /// connections work.
     package func silence() async throws {
         for channel in open.current where channel.isActive {
             try await channel.setOption(.autoRead, value: false).get()

@@ -30,8 +30,8 @@ package struct ByteStream: Sendable {
 
     mutating func drop(_ count: Int) {
         start += count
-        // Compacts only when half of the storage is consumed: moving a long rest for every few bytes would take longer than
-        // receiving it.
+        // Compacts only when half of the storage is consumed: moving a long rest for every few bytes would take longer
+        // than receiving it.
         if start == storage.count || start > max(65_536, storage.count / 2) {
             storage.removeFirst(start)
             start = 0

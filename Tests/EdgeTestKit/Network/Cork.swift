@@ -1,6 +1,7 @@
 import NIOCore
 
-/// A handler between TLS and the socket: after ``insert()`` it holds TLS's output, and ``remove(from:)`` sends that in one piece.
+/// A handler between TLS and the socket: after ``insert()`` it holds TLS's output, and ``remove(from:)`` sends that in
+/// one piece.
 ///
 /// On the channel's event loop only.
 final class Cork: ChannelOutboundHandler {

@@ -1,6 +1,7 @@
 import NIOCore
 
-/// Removes a PROXY header of version 2 from the start of a connection and passes on the rest. Confined to its event loop.
+/// Removes a PROXY header of version 2 from the start of a connection and passes on the rest. Confined to its event
+/// loop.
 final class ProxyHeaderTaker: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -16,7 +16,8 @@ package final class RawConnection: Sendable {
         channel.close(promise: nil)
     }
 
-    /// Opens a connection. With TLS it returns at once: output waits for the handshake, and a failed handshake shows in `stream`.
+    /// Opens a connection. With TLS it returns at once: output waits for the handshake, and a failed handshake shows in
+    /// `stream`.
     ///
     /// - Parameter receiveBuffer: the size of the socket's receive buffer, for tests of back-pressure.
     package static func open(
@@ -72,7 +73,8 @@ package final class RawConnection: Sendable {
         channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
     }
 
-    /// Sends several pieces, each in its own TLS record, in one write to the socket, so that they arrive together. Only with TLS.
+    /// Sends several pieces, each in its own TLS record, in one write to the socket, so that they arrive together. Only
+    /// with TLS.
     package func sendTogether(_ pieces: [[UInt8]]) async throws {
         try await channel.eventLoop.submit { [channel] in
             let cork = try channel.pipeline.syncOperations.handler(type: Cork.self)

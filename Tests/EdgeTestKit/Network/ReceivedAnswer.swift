@@ -40,8 +40,8 @@ extension ReceivedAnswer: CustomStringConvertible {
 extension ReceivedAnswer {
     /// Takes one answer from the stream; nil while it is incomplete.
     ///
-    /// The body's length is that of `Content-Length`; without one, the body extends to the end of the stream. Other framing isn't
-    /// supported, because the gateway has no reason to answer in chunks.
+    /// The body's length is that of `Content-Length`; without one, the body extends to the end of the stream. Other
+    /// framing isn't supported, because the gateway has no reason to answer in chunks.
     static func take(from stream: inout ByteStream) throws -> ReceivedAnswer? {
         let bytes = stream.unread
         guard let headEnd = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else {

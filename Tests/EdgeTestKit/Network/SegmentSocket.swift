@@ -1,6 +1,7 @@
 import Foundation
 
-/// A TCP socket with direct system calls: each piece is sent at once as a segment (TCP_NODELAY). For one thread at a time.
+/// A TCP socket with direct system calls: each piece is sent at once as a segment (TCP_NODELAY). For one thread at a
+/// time.
 package final class SegmentSocket: Sendable {
     private let descriptor: Int32
 

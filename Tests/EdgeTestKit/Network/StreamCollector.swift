@@ -1,6 +1,7 @@
 import NIOCore
 
-/// The last handler of a channel: it adds everything received to an `Awaited` stream. Confined to the channel's event loop.
+/// The last handler of a channel: it adds everything received to an `Awaited` stream. Confined to the channel's event
+/// loop.
 final class StreamCollector: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -2,7 +2,8 @@ import Foundation
 
 /// The location of the built programs.
 ///
-/// They are beside the test bundle; `PORTCULLIS_BIN` selects another `portcullis`, for instance one built with a sanitizer.
+/// They are beside the test bundle; `PORTCULLIS_BIN` selects another `portcullis`, for instance one built with a
+/// sanitizer.
 package enum Binaries {
     package static func portcullis() throws -> String {
         if let chosen = ProcessInfo.processInfo.environment["PORTCULLIS_BIN"], !chosen.isEmpty { return chosen }

@@ -1,8 +1,9 @@
 /// All kinds of certificates that the edge tests need, created once per test run by the openssl program.
 ///
-/// The client CA and the client certificate come from the client guide's own commands (part 2.1), unchanged. With OpenSSL 3.0 the result is
-/// an X.509 v1 certificate without extensions, which must be accepted; newer versions add extensions. The second client has an X.509 v1
-/// certificate with every OpenSSL. Every other file has a defect or a different issuer.
+/// The client CA and the client certificate come from the client guide's own commands (part 2.1), unchanged. With
+/// OpenSSL 3.0 the result is an X.509 v1 certificate without extensions, which must be accepted; newer versions add
+/// extensions. The second client has an X.509 v1 certificate with every OpenSSL. Every other file has a defect or a
+/// different issuer.
 package struct DevCertificates: Sendable {
     private let directory: TemporaryDirectory
 
@@ -55,7 +56,8 @@ package struct DevCertificates: Sendable {
     /// Signed by the guide's CA, for the purpose of a server only.
     package var serverOnlyClient: Identity { identity("server-only") }
 
-    /// A CRL that revokes `client`, one that revokes no certificate, and one that revokes no certificate and expired in 2020.
+    /// A CRL that revokes `client`, one that revokes no certificate, and one that revokes no certificate and expired in
+    /// 2020.
     package var revokingCRL: String { directory.file("revoking.crl") }
     package var emptyCRL: String { directory.file("empty.crl") }
     package var expiredCRL: String { directory.file("expired.crl") }

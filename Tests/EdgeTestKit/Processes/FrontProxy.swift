@@ -1,7 +1,8 @@
 import Foundation
 import Glibc
 
-/// nginx or Caddy in front of an HTTP API, with the example of `config/` as its configuration. Only what an operator has to change is changed.
+/// nginx or Caddy in front of an HTTP API, with the example of `config/` as its configuration. Only what an operator
+/// has to change is changed.
 package final class FrontProxy: Sendable {
     package enum Kind: String, CaseIterable, Sendable, CustomStringConvertible {
         case nginx, caddy
@@ -104,7 +105,8 @@ package final class FrontProxy: Sendable {
         ServerProgram.repository + "/config/" + (kind == .nginx ? "nginx.conf.example" : "Caddyfile.example")
     }
 
-    /// The example with the gateway's own paths, for one base URL; only a comment without a port (Caddy imports no empty file).
+    /// The example with the gateway's own paths, for one base URL; only a comment without a port (Caddy imports no
+    /// empty file).
     private static func gatewayPart(of kind: Kind, _ port: Int?) throws -> String {
         guard let port else { return "# None.\n" }
         let name = kind == .nginx ? "nginx-gateway.conf.example" : "Caddyfile-gateway.example"

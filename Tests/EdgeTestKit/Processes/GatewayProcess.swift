@@ -34,7 +34,8 @@ package final class GatewayProcess: Sendable {
     /// - Parameters:
     ///   - directory: that of an earlier gateway, to reuse its key store.
     ///   - maximumFiles: the descriptor limit of the process, for tests in which descriptors run out.
-    ///   - disk: a small disk, for tests in which it runs full. It holds the key store unless the settings name another place.
+    ///   - disk: a small disk, for tests in which it runs full. It holds the key store unless the settings name another
+    ///     place.
     ///   - stalling: a disk that can stall. It holds the key store under the same condition.
     ///   - clock: a clock that the test steps; not together with `stalling`.
     ///   - environment: variables in addition to those of every test.

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The real HAProxy in front of gateways, with the example of `config/` as its configuration. Only what an operator has to change is changed.
+/// The real HAProxy in front of gateways, with the example of `config/` as its configuration. Only what an operator has
+/// to change is changed.
 package final class HAProxyProcess: Sendable {
     /// Where it connects from.
     package static let source = "127.0.0.200"

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The real Prometheus, which scrapes one gateway and evaluates the alerts that the project ships. Scrapes, evaluations and the times of
-/// the rules are shortened, so that a test needn't wait for minutes.
+/// The real Prometheus, which scrapes one gateway and evaluates the alerts that the project ships. Scrapes, evaluations
+/// and the times of the rules are shortened, so that a test needn't wait for minutes.
 package final class PrometheusProcess: Sendable {
     private let port: Int
     private let child: ChildProcess

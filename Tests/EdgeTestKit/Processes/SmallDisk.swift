@@ -1,7 +1,7 @@
 import Foundation
 
-/// A disk for a single process's key store or audit log that can run full: a tmpfs in its own mount namespace. It ends with the
-/// process.
+/// A disk for a single process's key store or audit log that can run full: a tmpfs in its own mount namespace. It ends
+/// with the process.
 package struct SmallDisk: Sendable {
     private static let size = "4m"
     private let directory: TemporaryDirectory

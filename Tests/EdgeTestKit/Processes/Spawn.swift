@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// Starts a program, as `Foundation.Process` does. That copies each entry of /proc/self/fd past the end of readdir's buffer, which crashes
-/// now and then in a process with more than a thousand files.
+/// Starts a program, as `Foundation.Process` does. That copies each entry of /proc/self/fd past the end of readdir's
+/// buffer, which crashes now and then in a process with more than a thousand files.
 package enum Spawn {
     package struct Failure: Error, CustomStringConvertible {
         let program: String

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A disk for a single process's key store or audit log that a test can stall: data that must be flushed to it waits until the test
-/// releases it. See `Tests/Stall/stalling_disk.c`, which is loaded into the process.
+/// A disk for a single process's key store or audit log that a test can stall: data that must be flushed to it waits
+/// until the test releases it. See `Tests/Stall/stalling_disk.c`, which is loaded into the process.
 package final class StallingDisk: Sendable {
     private let directory: TemporaryDirectory
     private let library: String

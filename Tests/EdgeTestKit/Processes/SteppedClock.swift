@@ -1,7 +1,7 @@
 import Foundation
 
-/// The wall clock of a single gateway, which a test can step. Monotonic clocks stay as they are. See `scripts/clock.c`, which is loaded into
-/// the process.
+/// The wall clock of a single gateway, which a test can step. Monotonic clocks stay as they are. See `scripts/clock.c`,
+/// which is loaded into the process.
 package final class SteppedClock: Sendable {
     private let directory: TemporaryDirectory
     private let library: String

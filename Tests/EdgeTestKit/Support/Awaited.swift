@@ -2,8 +2,8 @@ import Synchronization
 
 /// State that one side changes and another awaits: these tests wait in no other way.
 ///
-/// `update` may be called on any thread. `wait` suspends until its probe returns a value, or fails at its deadline with a
-/// description of what was awaited, so that no test sleeps and none hangs.
+/// `update` may be called on any thread. `wait` suspends until its probe returns a value, or fails at its deadline with
+/// a description of what was awaited, so that no test sleeps and none hangs.
 package final class Awaited<State: Sendable>: Sendable {
     private struct Storage: Sendable {
         var state: State
@@ -42,8 +42,8 @@ package final class Awaited<State: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - what: completes the sentence "waited in vain for …".
-    ///   - limit: generous, because it ends a broken test and doesn't measure a working one; on a slow or busy machine it is more so, see
-    ///     ``Patience``.
+    ///   - limit: generous, because it ends a broken test and doesn't measure a working one; on a slow or busy machine
+    ///     it is more so, see ``Patience``.
     ///   - probe: may consume what it finds. Runs under the lock.
     @discardableResult
     package func wait<Result: Sendable>(
@@ -96,7 +96,8 @@ package final class Awaited<State: Sendable>: Sendable {
     }
 }
 
-/// How much longer than on a quiet machine a test may wait. Nothing waits longer because of it, unless a test is broken.
+/// How much longer than on a quiet machine a test may wait. Nothing waits longer because of it, unless a test is
+/// broken.
 private enum Patience {
     private static let factor = 4
     /// Shorter waits are part of what a test is about.

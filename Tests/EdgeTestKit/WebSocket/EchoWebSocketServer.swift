@@ -4,7 +4,8 @@ import NIOCore
 import NIOPosix
 import NIOWebSocket
 
-/// A minimal WebSocket echo server with NIO's own frame codec: it tests the kit's client before the client tests the gateway.
+/// A minimal WebSocket echo server with NIO's own frame codec: it tests the kit's client before the client tests the
+/// gateway.
 package final class EchoWebSocketServer: Sendable {
     package let port: Int
     private let listener: any Channel

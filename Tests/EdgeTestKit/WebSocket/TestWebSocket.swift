@@ -1,5 +1,5 @@
-/// A WebSocket client that shares no code with the gateway: it checks received data as strictly as RFC 6455 allows, and sends
-/// anything that a test requests.
+/// A WebSocket client that shares no code with the gateway: it checks received data as strictly as RFC 6455 allows, and
+/// sends anything that a test requests.
 package final class TestWebSocket: Sendable {
     package let connection: RawConnection
     /// The 101 that opened it.

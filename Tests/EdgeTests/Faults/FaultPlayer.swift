@@ -2,9 +2,11 @@ import EdgeTestKit
 import Foundation
 import WebSocketWire
 
-/// A player of a fleet under faults. He comes back through any gateway, and knows every byte that he has to see: his target repeats what he says.
+/// A player of a fleet under faults. He comes back through any gateway, and knows every byte that he has to see: his
+/// target repeats what he says.
 ///
-/// A session of a gateway that lives must go on; one of a gateway that was killed may only be reported as expired, in time.
+/// A session of a gateway that lives must go on; one of a gateway that was killed may only be reported as expired, in
+/// time.
 actor FaultPlayer {
     /// From the end of a fault to the answer.
     let patience: Duration

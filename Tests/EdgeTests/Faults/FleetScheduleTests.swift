@@ -3,8 +3,8 @@ import Foundation
 import PostgreSQLTestKit
 import Testing
 
-/// Faults of a fleet, one after another, while players come and go: every session is alive at its gateway and can be resumed, or is gone and its player was told; no
-/// byte is lost or doubled; nothing is admitted twice.
+/// Faults of a fleet, one after another, while players come and go: every session is alive at its gateway and can be
+/// resumed, or is gone and its player was told; no byte is lost or doubled; nothing is admitted twice.
 struct FaultSchedule {
     let fleet: FaultFleet
     let players: [FaultPlayer]
@@ -56,13 +56,15 @@ extension EdgeTests {
                 try await schedule.play(fault)
             }
             let (resumed, expired) = await schedule.counts
-            // Some were at the gateway that was killed at most, and everybody has come back after each of the other faults.
+            // Some were at the gateway that was killed at most, and everybody has come back after each of the other
+            // faults.
             #expect(resumed >= 4 * schedule.players.count && expired <= schedule.players.count)
         }
     }
 }
 
-/// As long as `PORTCULLIS_FAULT_SECONDS` says, on a machine with nothing else to do; `PORTCULLIS_FAULT_SEED` repeats a schedule.
+/// As long as `PORTCULLIS_FAULT_SECONDS` says, on a machine with nothing else to do; `PORTCULLIS_FAULT_SEED` repeats a
+/// schedule.
 @Suite(
     .enabled(if: FaultSettings.seconds != nil, "PORTCULLIS_FAULT_SECONDS isn't set"), .timeLimit(.minutes(120)))
 struct RandomScheduleTests {

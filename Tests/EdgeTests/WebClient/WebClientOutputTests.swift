@@ -14,7 +14,8 @@ extension EdgeTests {
             gateway = try await WebPage.gateway(target.port)
         }
 
-        /// Of WCAG 2.1, computed from what the browser shows: each piece of text with its background, joined with its contrast.
+        /// Of WCAG 2.1, computed from what the browser shows: each piece of text with its background, joined with its
+        /// contrast.
         private static let contrasts = """
             (() => {
               const luminance = colour => {
@@ -31,7 +32,8 @@ extension EdgeTests {
             })()
             """
 
-        /// Eight colours and the default one on eight backgrounds, and what else games send: bright, bold, faint and inverse, 256 and all colours.
+        /// Eight colours and the default one on eight backgrounds, and what else games send: bright, bold, faint and
+        /// inverse, 256 and all colours.
         @Test func `every pair of colours can be read in both schemes`() async throws {
             let (page, mud) = try await WebPage.playing(target, at: gateway)
             let pairs = (Array(30...37) + [39]).flatMap { text in (40...47).map { "\(text);\($0)" } }

@@ -63,7 +63,8 @@ extension EdgeTests {
             #expect(page.complaints == [])
         }
 
-        /// The page isn't told that its network drops what it sends. It notices that no answer comes, and sends it again.
+        /// The page isn't told that its network drops what it sends. It notices that no answer comes, and sends it
+        /// again.
         @Test func `text typed into a dead connection arrives over the next one`() async throws {
             let target = try await TargetServer.start()
             let gateway = try await WebPage.gateway(target.port)

@@ -66,7 +66,8 @@ extension EdgeTests {
             try await page.saveScreenshot(to: path)
         }
 
-        /// A MUD that asks only once for the size wraps by the first answer: nothing makes the log narrower but its reader.
+        /// A MUD that asks only once for the size wraps by the first answer: nothing makes the log narrower but its
+        /// reader.
         @Test func `the MUD gets the window size and its changes`() async throws {
             let mud = try await DemoMudProcess.start()
             let gateway = try await WebPage.gateway(mud.port)
@@ -136,7 +137,8 @@ extension EdgeTests {
             #expect(page.complaints == [])
         }
 
-        /// The page names no host and selects its dialect itself: neither the targets nor the default dialect matter to it.
+        /// The page names no host and selects its dialect itself: neither the targets nor the default dialect matter to
+        /// it.
         @Test func `the page connects whatever the default dialect and the targets are`() async throws {
             let target = try await TargetServer.start()
             let gateway = try await WebPage.gateway(target.port) {

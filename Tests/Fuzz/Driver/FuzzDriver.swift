@@ -2,8 +2,8 @@ import CLibFuzzer
 import Dispatch
 import Glibc
 
-/// `portcullis-fuzz --list` names the targets; `portcullis-fuzz NAME ARGUMENT…` runs one of them under libFuzzer, which takes the
-/// arguments. One target a process: so coverage is that target's.
+/// `portcullis-fuzz --list` names the targets; `portcullis-fuzz NAME ARGUMENT…` runs one of them under libFuzzer, which
+/// takes the arguments. One target a process: so coverage is that target's.
 @main
 struct FuzzDriver {
     /// Set once, before libFuzzer begins, which calls back on this thread alone.

@@ -3,8 +3,8 @@ import Telnet
 
 @testable import RelayCore
 
-/// What clients send, one target for each dialect: a conversation of messages parted by the byte 1E, of which the first byte says whether it
-/// is a binary message (`b`) or a text (anything else).
+/// What clients send, one target for each dialect: a conversation of messages parted by the byte 1E, of which the first
+/// byte says whether it is a binary message (`b`) or a text (anything else).
 let clientFuzzTargets = [DialectKind.typed, .gmcp, .json, .legacy, .terminal].map { kind in
     FuzzTarget("client-\(kind.rawValue)") { bytes in
         let messages = bytes.split(separator: 0x1E).prefix(32)

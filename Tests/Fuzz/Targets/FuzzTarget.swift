@@ -1,6 +1,7 @@
 /// One parser of untrusted bytes, with the properties that must hold for all inputs.
 ///
-/// The same functions run under libFuzzer, which looks for inputs, and in a test, which replays the inputs that are kept in `Corpus`.
+/// The same functions run under libFuzzer, which looks for inputs, and in a test, which replays the inputs that are
+/// kept in `Corpus`.
 struct FuzzTarget: Sendable {
     /// Also its folder's below `Corpus`.
     let name: String

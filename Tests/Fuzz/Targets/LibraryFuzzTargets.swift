@@ -33,7 +33,8 @@ let libraryFuzzTargets = [
         try require((refusal.retryAfter ?? 0) <= 3_600, "a pause ends")
         _ = refusal.reaction
     },
-    // A session's messages parted by the byte 1E: the first byte says whether it is binary (`b`), a cut (`c`), an input (`i`) or a text.
+    // A session's messages parted by the byte 1E: the first byte says whether it is binary (`b`), a cut (`c`), an input
+    // (`i`) or a text.
     FuzzTarget("library-session") { bytes in
         for dialect in SessionDialect.allCases {
             var conversation = LibraryConversation(dialect)

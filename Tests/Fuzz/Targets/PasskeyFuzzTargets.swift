@@ -69,7 +69,8 @@ let passkeyFuzzTargets = [
                     && verified.record.id == PasskeySample.record.id && verified.attestation.isTrusted,
                 "only what the vendor has signed is verified")
         }),
-    // Two bytes for the client data's length, the client data, two for the authenticator data's, the authenticator data, the signature.
+    // Two bytes for the client data's length, the client data, two for the authenticator data's, the authenticator
+    // data, the signature.
     FuzzTarget("passkey-authentication") { bytes in
         var rest = bytes[...]
         func part() -> [UInt8] {

@@ -4,7 +4,8 @@ import SwiftASN1
 import WebAuthn
 import X509
 
-/// The public keys of a simulated vendor and of a passkey. The private keys were discarded. What they signed is in the corpus.
+/// The public keys of a simulated vendor and of a passkey. The private keys were discarded. What they signed is in the
+/// corpus.
 enum PasskeySample {
     static let time = Date(timeIntervalSince1970: 1_777_593_600)
     static let challenge = [UInt8](repeating: 0xC5, count: 32)

@@ -5,8 +5,8 @@ import Telnet
 
 @testable import RelayCore
 
-/// What a MUD sends, on its way to a client: one byte for the dialect, then the stream. Its highest bit means a client that wants nothing
-/// compressed. Behind it the client comes back and is told again.
+/// What a MUD sends, on its way to a client: one byte for the dialect, then the stream. Its highest bit means a client
+/// that wants nothing compressed. Behind it the client comes back and is told again.
 let translationFuzzTarget = FuzzTarget("translation") { bytes in
     let kinds: [DialectKind] = [.typed, .gmcp, .json, .legacy, .terminal]
     let kind = kinds[Int((bytes.first ?? 0) & 0x7F) % kinds.count]
@@ -191,7 +191,8 @@ struct FrameCheck {
         lastSequence = sequence
     }
 
-    /// nil for what is no object, and where a target's nesting, with an object of ours around it, is deeper than our own reader goes.
+    /// nil for what is no object, and where a target's nesting, with an object of ours around it, is deeper than our
+    /// own reader goes.
     private func json(_ bytes: ArraySlice<UInt8>) throws -> JSONObject? {
         do {
             guard case .object(let object) = try JSONReader.read(bytes) else { return nil }

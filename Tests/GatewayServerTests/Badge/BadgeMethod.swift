@@ -6,8 +6,8 @@ import Synchronization
 
 @testable import GatewayServer
 
-/// An admission method that the gateway doesn't have: the header `X-Badge` holds a name and a password. The gateway's sources don't mention
-/// it.
+/// An admission method that the gateway doesn't have: the header `X-Badge` holds a name and a password. The gateway's
+/// sources don't mention it.
 struct BadgeMethod: AdmissionMethod {
     struct Badge: Sendable {
         let name: String

@@ -10,8 +10,8 @@ import WireText
 @testable import Admission
 @testable import GatewayServer
 
-/// Somebody with a gateway's certificate and key, who may say anything about a client. The gateways of these tests admit anybody, so that nothing but the
-/// session is missing.
+/// Somebody with a gateway's certificate and key, who may say anything about a client. The gateways of these tests
+/// admit anybody, so that nothing but the session is missing.
 @Suite(.timeLimit(.minutes(5)))
 struct StolenCertificateTests {
     enum Claim: CaseIterable, Sendable {

@@ -16,8 +16,8 @@ import WireText
 @testable import Admission
 @testable import GatewayServer
 
-/// Gateways of a fleet in one process, which share a directory of sessions and reach each other with real TLS. Each has its own reactors, gate and sessions; anybody
-/// is admitted.
+/// Gateways of a fleet in one process, which share a directory of sessions and reach each other with real TLS. Each has
+/// its own reactors, gate and sessions; anybody is admitted.
 final class FleetBench: FleetMembers {
     final class Gateway: Sendable {
         let id: String
@@ -86,7 +86,8 @@ final class FleetBench: FleetMembers {
             bench.directory.set(.init(id: id, address: "localhost:\(fleetPort)", silence: 0))
         }
 
-        /// Returns when no client's upgrade or messages are passed on any more; the time limit of the suite ends the wait.
+        /// Returns when no client's upgrade or messages are passed on any more; the time limit of the suite ends the
+        /// wait.
         func passesNothingOn() async throws {
             while forwarding.current > 0 {
                 try Task.checkCancellation()

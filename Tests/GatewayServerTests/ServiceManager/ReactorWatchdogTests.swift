@@ -10,7 +10,8 @@ import Testing
 struct ReactorWatchdogTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    /// Many turns of the healthy reactor pass while the other one hangs. Then it says so itself, as the last thing before it goes on.
+    /// Many turns of the healthy reactor pass while the other one hangs. Then it says so itself, as the last thing
+    /// before it goes on.
     @Test(arguments: [0, 1])
     func `a reactor that hangs withholds the notification`(hanging: Int) async throws {
         let reactors = (0..<2).map { Reactor(index: $0, logger: logger) }

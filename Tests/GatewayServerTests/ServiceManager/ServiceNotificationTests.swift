@@ -68,7 +68,8 @@ struct ServiceNotificationTests {
         #expect(try await receiver.next("WATCHDOG=1") == "WATCHDOG=1")
     }
 
-    /// The address of a Unix socket has 108 bytes: a path needs a NUL at its end, an abstract name one at its beginning.
+    /// The address of a Unix socket has 108 bytes: a path needs a NUL at its end, an abstract name one at its
+    /// beginning.
     @Test(arguments: ["@", "/"])
     func `an address may have 107 bytes after or before its NUL`(start: String) {
         #expect(NotificationSocket(address: start + String(repeating: "x", count: start == "@" ? 107 : 106)) != nil)

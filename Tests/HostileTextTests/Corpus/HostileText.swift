@@ -33,8 +33,8 @@ struct HostileText: Sendable, Hashable, CustomTestStringConvertible {
 }
 
 extension HostileText {
-    /// Normalisation sorts combining marks by their classes, by insertion. These are in descending classes, so that every mark has to pass all
-    /// marks of the runs before: 240, 234, 233, 232, 230, 220, 216, 202, 1.
+    /// Normalisation sorts combining marks by their classes, by insertion. These are in descending classes, so that
+    /// every mark has to pass all marks of the runs before: 240, 234, 233, 232, 230, 220, 216, 202, 1.
     static let worstMarks: [Unicode.Scalar] = [
         "\u{345}", "\u{360}", "\u{35C}", "\u{315}", "\u{300}", "\u{316}", "\u{31B}", "\u{321}", "\u{334}",
     ]
@@ -98,8 +98,8 @@ extension HostileText {
 
     static let all = unicode + broken + ascii
 
-    /// One of each kind, which every run of the tests tries in every place. `scripts/test --full` (`PORTCULLIS_FULL_TESTS=1`) tries all, which
-    /// takes minutes in a debug build.
+    /// One of each kind, which every run of the tests tries in every place. `scripts/test --full`
+    /// (`PORTCULLIS_FULL_TESTS=1`) tries all, which takes minutes in a debug build.
     static let usual: Set<String> = [
         "marks in descending classes", "a letter and the marks", "one mark", "joined emoji", "continuation bytes",
         "of \",\"", "of list members", "of escapes",

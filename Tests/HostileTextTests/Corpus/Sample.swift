@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A hostile text in one spelling, of a number of bytes. All places share the samples: to write them takes longer than to read them.
+/// A hostile text in one spelling, of a number of bytes. All places share the samples: to write them takes longer than
+/// to read them.
 enum Sample {
     private struct Key: Hashable {
         let text: HostileText

@@ -11,7 +11,8 @@ enum Spelling: String, Sendable, Hashable {
     /// In a query or a path: each byte as `%XX`.
     case percent
 
-    /// Whether the text differs from others in this spelling: escapes make all bytes equal to a reader, except for what they stand for.
+    /// Whether the text differs from others in this spelling: escapes make all bytes equal to a reader, except for what
+    /// they stand for.
     func suits(_ text: HostileText) -> Bool { self != .jsonEscapes || HostileText.unicode.contains(text) }
 
     func spelled(_ bytes: [UInt8]) -> [UInt8] {

@@ -4,7 +4,8 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// An attestation whose certificates have hostile names: anybody can make one, and the verifier looks for issuers by their names.
+/// An attestation whose certificates have hostile names: anybody can make one, and the verifier looks for issuers by
+/// their names.
 enum HostileAttestation {
     /// The largest attestation has 16 KB, and the text is in it three times.
     static let bytes = 5_000

@@ -24,7 +24,8 @@ struct HostileGateway: Sendable {
             process: process, internalPort: try await process.internalPort(), target: target, apple: apple)
     }
 
-    /// The CPU milliseconds for one request, to the end of its answer. A connection that ends without one is an answer, too.
+    /// The CPU milliseconds for one request, to the end of its answer. A connection that ends without one is an answer,
+    /// too.
     func cost(of request: [UInt8], to listener: Listener) async throws -> Double {
         let connection =
             try await listener == .edge ? process.connect() : RawConnection.open(port: internalPort)
@@ -34,7 +35,8 @@ struct HostileGateway: Sendable {
         return try time() - before
     }
 
-    /// The same for one message of an open WebSocket, to the answer to the ping that follows it or to the connection's end.
+    /// The same for one message of an open WebSocket, to the answer to the ping that follows it or to the connection's
+    /// end.
     func cost(ofMessage message: WebSocketFrame, on socket: TestWebSocket) async throws -> Double {
         let before = try time()
         try await socket.send(message)

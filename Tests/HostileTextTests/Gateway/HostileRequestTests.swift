@@ -1,8 +1,8 @@
 import EdgeTestKit
 import Testing
 
-/// The whole way of a hostile text through the real program: each request, each dialect's messages, a certificate's names. One after another,
-/// since all threads of the program are measured.
+/// The whole way of a hostile text through the real program: each request, each dialect's messages, a certificate's
+/// names. One after another, since all threads of the program are measured.
 @Suite("Hostile text over the network", .serialized) struct HostileRequestTests {
     private static let maximumReports = 2
     /// The others are tried out in each place by itself (`HostileTextTests`).

@@ -7,10 +7,12 @@ struct Judgement: CustomStringConvertible {
     static let maximumGrowth = 40.0
     /// For 64 KB; less for less.
     static let maximumMilliseconds = 20.0
-    /// Only the shortest time counts. On a busy machine the kernel's own work for a thread, such as mapping memory, may last for a while.
+    /// Only the shortest time counts. On a busy machine the kernel's own work for a thread, such as mapping memory, may
+    /// last for a while.
     private static let repetitions = 12
     private static let pause = Duration.milliseconds(20)
-    /// For what is slower without optimisation than the loop that calibrates, and for a busy machine. `scripts/attack` measures the release.
+    /// For what is slower without optimisation than the loop that calibrates, and for a busy machine. `scripts/attack`
+    /// measures the release.
     private static let allowance = 4.0
 
     let bytes: Int

@@ -23,7 +23,8 @@ enum CPUTime {
         return Double(time.tv_sec) * 1_000 + Double(time.tv_nsec) / 1_000_000
     }
 
-    /// How many times longer this build takes than an optimised one: 1 to some dozens. A loop over bytes is what protocol code is made of.
+    /// How many times longer this build takes than an optimised one: 1 to some dozens. A loop over bytes is what
+    /// protocol code is made of.
     static let slowness: Double = {
         let bytes = [UInt8](repeating: 97, count: 65_536)
         var sum = 0

@@ -133,7 +133,8 @@ private func woven(_ text: [UInt8], _ bytes: [UInt8]) -> [UInt8] {
     }
 }
 
-/// - Parameter stream: what the MUD sends for a text. Its bytes 255 are doubled only in subnegotiations: elsewhere they are commands.
+/// - Parameter stream: what the MUD sends for a text. Its bytes 255 are doubled only in subnegotiations: elsewhere they
+///   are commands.
 private func mud(
     _ kind: DialectKind, _ name: String, bytes: Int = 65_536, mxp: MXPMode = .refuse,
     _ stream: @escaping @Sendable ([UInt8]) -> [UInt8]

@@ -8,7 +8,8 @@ import Testing
 /// What a crash of the database may cost, and what not.
 @Suite("A fleet's store after a crash")
 struct PostgreSQLCrashTests {
-    /// Commits that don't wait for the disk stay in the server's memory until the log's writer comes by: here, ten seconds.
+    /// Commits that don't wait for the disk stay in the server's memory until the log's writer comes by: here, ten
+    /// seconds.
     private func makeServer(_ settings: [String] = []) async throws -> PostgresServer {
         var options = PostgresServer.Options()
         options.synchronizes = true

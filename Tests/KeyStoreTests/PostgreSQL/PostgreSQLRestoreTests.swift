@@ -33,7 +33,8 @@ struct PostgreSQLRestoreTests {
     }
 
     private func expectNothingOld(in store: PostgreSQLKeyRegistry) async throws {
-        // A gateway that has worked with the original goes on with the copy before anybody has asked for its incarnation.
+        // A gateway that has worked with the original goes on with the copy before anybody has asked for its
+        // incarnation.
         #expect(try await store.admit(use(2), in: home) == .refused(.foreign))
         #expect(try await store.spend(.sample(3, .tokenProof), in: home) == .foreign)
         #expect(try await store.takeTicket(hash: [UInt8](repeating: 1, count: 32), at: 1, in: home) == nil)

@@ -57,7 +57,8 @@ struct SQLiteKeptTicketTests {
         #expect(try await tickets.keep(.sample(5, session: 3)) == .spent)
     }
 
-    /// So no power cut brings a used ticket back. That the store syncs its log then is SQLite's promise (`synchronous=FULL`).
+    /// So no power cut brings a used ticket back. That the store syncs its log then is SQLite's promise
+    /// (`synchronous=FULL`).
     @Test func `are used when that is on the disk, and not before`() async throws {
         let (store, tickets) = try open()
         let stalled = Gate()

@@ -1,7 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-// Stand-in for Apple's module: the signatures of its public interface that the library uses. Linux has no Core Foundation, so its types are
-// those of Swift; what Foundation has on Apple's systems alone is added at the end.
+// Stand-in for Apple's module: the signatures of its public interface that the library uses. Linux has no Core
+// Foundation, so its types are those of Swift; what Foundation has on Apple's systems alone is added at the end.
 public import Foundation
 public import FoundationNetworking
 

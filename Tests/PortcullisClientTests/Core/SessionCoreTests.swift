@@ -14,7 +14,8 @@ struct SessionCoreTests {
     private func sent(_ orders: [SessionCore.Order]) -> [String] {
         orders.compactMap {
             switch $0 {
-            case .send(.text(let bytes)), .send(.binary(let bytes)): String(decoding: bytes, as: UTF8.self)
+            case .send(.text(let bytes)), .send(.binary(let bytes)), .acknowledge(.text(let bytes)):
+                String(decoding: bytes, as: UTF8.self)
             default: nil
             }
         }

@@ -5,7 +5,7 @@ import PortcullisClient
 import Testing
 
 /// Everything that drives the real gateway. Each test starts processes, so one runs at a time.
-@Suite("The real gateway", .serialized, .timeLimit(.minutes(5)))
+@Suite("The real gateway", .serialized, .timeLimit(.minutes(15)))
 enum GatewayTests {}
 
 /// A real gateway, its target, and what a client needs to know of them.

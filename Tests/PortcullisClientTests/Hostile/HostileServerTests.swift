@@ -5,8 +5,9 @@ import Testing
 
 @testable import PortcullisClient
 
-/// A server that does everything that an honest one doesn't. Each answer leads to a clear error, in bounded time, memory and number of requests.
-@Suite("A hostile server", .timeLimit(.minutes(2)))
+/// A server that does everything that an honest one doesn't. Each answer leads to a clear error, in bounded time,
+/// memory and number of requests.
+@Suite("A hostile server", .timeLimit(.minutes(10)))
 struct HostileServerTests {
     private let apple: SimulatedApple
 

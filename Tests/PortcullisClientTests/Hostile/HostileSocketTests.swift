@@ -4,7 +4,7 @@ import Testing
 
 @testable import PortcullisClient
 
-@Suite("A hostile WebSocket", .timeLimit(.minutes(2)))
+@Suite("A hostile WebSocket", .timeLimit(.minutes(10)))
 struct HostileSocketTests {
     private func player(
         _ dialect: SessionDialect = .raw, headers: [String: String] = [:],
@@ -95,7 +95,7 @@ struct HostileSocketTests {
         async throws
     {
         let (player, _) = try await player { socket in
-            for _ in 0..<20_000 { try await socket.send(.ping([UInt8](repeating: 1, count: 100))) }
+            for _ in 0..<4_000 { try await socket.send(.ping([UInt8](repeating: 1, count: 100))) }
             try await socket.send(.binary(Array("there".utf8)))
             try await socket.idle()
         }
@@ -127,6 +127,46 @@ struct HostileSocketTests {
         for _ in 0..<200 { _ = await events.next() }
         try await sent.wait(for: "more") { [before] in $0 > before ? () : nil }
         await connection.close()
+    }
+
+    @Test func `an app that closes during a pause has its end, and nothing is opened any more`() async throws {
+        let isMended = Awaited(false)
+        let server = try await StandIn { _ in
+            isMended.current ? .webSocket { try await $0.idle() } : .reply(503)
+        }
+        let bench = try Bench(server.url) {
+            ($0.reconnection.firstDelay, $0.reconnection.longestDelay) = (1_000, 1_000)
+        }
+        let player = Player(bench.client.connect(ConnectionOptions(.none, dialect: .raw)), at: server)
+        try await player.wait(for: "the pause") { seen in
+            seen.states.contains { if case .waiting = $0 { true } else { false } }
+        }
+        isMended.update { $0 = true }
+        await player.connection.close()
+        #expect(try await player.end().cause == .clientClosed)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test(arguments: [SessionDialect.raw, .typed])
+    func `an app that closes during an upgrade has its end, and so has the connection`(dialect: SessionDialect)
+        async throws
+    {
+        let (isOpen, gone) = (Awaited(false), Awaited(false))
+        let server = try await StandIn { _ in
+            _ = try? await isOpen.wait(for: "the door") { $0 ? () : nil }
+            return .webSocket { socket in
+                defer { gone.update { $0 = true } }
+                try await socket.idle()
+            }
+        }
+        let bench = try Bench(server.url)
+        let player = Player(bench.client.connect(ConnectionOptions(.none, dialect: dialect)), at: server)
+        _ = try await server.request(0)
+        await player.connection.close()
+        isOpen.update { $0 = true }
+        #expect(try await player.end().cause == .clientClosed)
+        try await gone.wait(for: "the socket's end") { $0 ? () : nil }
+        #expect(player.seen.current.connections == 0)
     }
 
     @Test func `an app that drops a connection it hasn't read leaves no socket`() async throws {

@@ -2,7 +2,8 @@ import Crypto
 import EdgeTestKit
 import Foundation
 
-/// A server that answers as a test wants, also in ways that no honest server does. Each connection is served by a task of its own.
+/// A server that answers as a test wants, also in ways that no honest server does. Each connection is served by a task
+/// of its own.
 final class StandIn: Sendable {
     struct Request: Sendable {
         let method, target: String

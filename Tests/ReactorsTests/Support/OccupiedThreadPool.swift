@@ -2,7 +2,8 @@ import CLibuv
 
 @testable import Reactors
 
-/// Occupies all threads of libuv's pool until `release`. Work submitted meanwhile waits, as with an unresponsive name server.
+/// Occupies all threads of libuv's pool until `release`. Work submitted meanwhile waits, as with an unresponsive name
+/// server.
 struct OccupiedThreadPool {
     private final class Gate: Sendable {
         let begun = Semaphore()

@@ -5,8 +5,8 @@ import Testing
 
 /// Runs a suite's tests and their tasks on separate threads instead of Swift's pool.
 ///
-/// The pool has one thread per core, and all other tests of this process queue for them. These tests talk to a reactor that has time
-/// limits, and they use blocking calls, which must not delay other tests.
+/// The pool has one thread per core, and all other tests of this process queue for them. These tests talk to a reactor
+/// that has time limits, and they use blocking calls, which must not delay other tests.
 struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
     let isRecursive = true
 

@@ -60,8 +60,8 @@ struct PlainSocket: Sendable {
         return SocketAddress(storage)
     }
 
-    /// Ends the connection at once, with a FIN or a reset. `close` alone does so only when nobody else has the descriptor, and a process that
-    /// another test is just starting may have a copy.
+    /// Ends the connection at once, with a FIN or a reset. `close` alone does so only when nobody else has the
+    /// descriptor, and a process that another test is just starting may have a copy.
     func hangUp(resets: Bool) {
         if resets {
             var nobody = sockaddr(sa_family: sa_family_t(AF_UNSPEC), sa_data: sockaddr().sa_data)
@@ -186,8 +186,8 @@ struct PlainServer: Sendable {
         listen(socket.descriptor, 16)
     }
 
-    /// Accepts one connection, runs `script` with it on a new thread, closes it, and returns the script's result; nil if no connection
-    /// arrived in time.
+    /// Accepts one connection, runs `script` with it on a new thread, closes it, and returns the script's result; nil
+    /// if no connection arrived in time.
     func serve<Result: Sendable>(_ script: @escaping @Sendable (PlainSocket) -> Result) async -> Result? {
         await withCheckedContinuation { continuation in
             startThread {

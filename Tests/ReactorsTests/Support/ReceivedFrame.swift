@@ -4,7 +4,8 @@ struct ReceivedFrame: Equatable {
     let opcode: UInt8
     let payload: [UInt8]
 
-    /// The complete frames at the front of `bytes`, and their total size; nil if one is masked, reserved or not minimal.
+    /// The complete frames at the front of `bytes`, and their total size; nil if one is masked, reserved or not
+    /// minimal.
     static func all(in bytes: [UInt8]) -> (frames: [ReceivedFrame], consumed: Int)? {
         var frames: [ReceivedFrame] = []
         var position = 0

@@ -107,8 +107,8 @@ final class TLSPeer: @unchecked Sendable {
         return bytes.isEmpty || SSL_write(ssl, bytes, Int32(bytes.count)) == bytes.count
     }
 
-    /// The number of bytes that OpenSSL reads from the socket at once if it reads ahead and enough are available. The peer sends eight
-    /// bytes first.
+    /// The number of bytes that OpenSSL reads from the socket at once if it reads ahead and enough are available. The
+    /// peer sends eight bytes first.
     func bytesOfOneRead() -> Int? {
         _ = read(upTo: 8)
         SSL_set_read_ahead(ssl, 1)

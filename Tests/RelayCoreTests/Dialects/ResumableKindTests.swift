@@ -16,7 +16,7 @@ import Testing
             Translation(kind: kind, client: ClientDescription(), compressor: Stored(), makeDecompressor: nil))
         var output = TranslationOutput()
         if translation.awaitsConnect {
-            let connect = kind == .legacy ? #"{"connect":1}"# : #"{"type":"connect"}"#
+            let connect = kind == .legacy ? #"{"connect":1}"# : #"{"type":"connect","host":"mud.example","port":4000}"#
             translation.receive(Array(connect.utf8)[...], isText: true, isLast: true, canAnswer: true, into: &output)
         }
         translation.connected(SessionIdentity(id: "id", token: "token"), telnet: TelnetClientSettings(), into: &output)

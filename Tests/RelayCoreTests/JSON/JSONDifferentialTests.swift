@@ -49,8 +49,8 @@ struct JSONDifferentialTests {
         return text
     }
 
-    /// Foundation reads UTF-16 and UTF-32 too, which it sees by their zero bytes; it takes a comma before the end of an array; of
-    /// equal names it keeps one without saying which; and numbers beyond a double it refuses.
+    /// Foundation reads UTF-16 and UTF-32 too, which it sees by their zero bytes; it takes a comma before the end of an
+    /// array; of equal names it keeps one without saying which; and numbers beyond a double it refuses.
     private func isKnownDifference(_ text: [UInt8]) -> Bool {
         if text.contains(0) || text.filter({ $0 != 0x20 }).contains(Array(",]".utf8)) { return true }
         guard let value = try? JSONReader.read(text[...]) else { return false }

@@ -3,8 +3,8 @@ import WireText
 
 @testable import RelayCore
 
-/// A conversation written down: what goes in, and behind each line what came of it. Replaying gives the same text, or the test
-/// shows where it doesn't.
+/// A conversation written down: what goes in, and behind each line what came of it. Replaying gives the same text, or
+/// the test shows where it doesn't.
 ///
 /// ```
 /// C text message of the client            S text message for the client

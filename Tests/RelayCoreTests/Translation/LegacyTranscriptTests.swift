@@ -3,8 +3,8 @@ import Testing
 
 @testable import RelayCore
 
-/// What a browser client of mud-web-proxy learns of its target: the password mode from the telnet command in the stream, GMCP and MSDP from
-/// messages of their own.
+/// What a browser client of mud-web-proxy learns of its target: the password mode from the telnet command in the
+/// stream, GMCP and MSDP from messages of their own.
 @Suite("A client of the legacy dialect")
 struct LegacyTranscriptTests {
     private static let opened = "C {\"connect\":1,\"mccp\":0}\nconnected\n"

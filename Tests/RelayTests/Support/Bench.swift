@@ -89,7 +89,7 @@ final class Bench {
                 admitted: Admitted(
                     principal: .anonymous, globalLease: globalLease, permit: isPassedOn ? nil : SessionPermit()),
                 client: ClientIdentity(
-                    session: "client\(admissions)", principal: .anonymous, address: address, port: 1, isSecure: true),
+                    session: "c11e\(admissions)", principal: .anonymous, address: address, port: 1, isSecure: true),
                 upgrade: upgrade(
                     SessionRequest(
                         target: .standard, client: ClientDescription { _ in nil }, dialect: dialect, resume: request),
@@ -106,7 +106,7 @@ final class Bench {
     private func upgrade(_ session: SessionRequest, from address: IPAddress) -> Upgrade {
         Upgrade(
             context: RequestContext(
-                id: "client\(admissions)", address: address,
+                id: "c11e\(admissions)", address: address,
                 moment: Moment(monotonic: MonotonicTime(nanoseconds: 0), unixMilliseconds: 0), isForwarded: false),
             handshake: UpgradeHandshake(), session: session, route: settings.targets.decide(session.target), port: 1,
             isTLS: true)

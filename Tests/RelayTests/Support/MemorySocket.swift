@@ -30,6 +30,8 @@ final class MemorySocket: ClientSocket {
     private var unansweredPings = 0
     /// The gateway's Close frame, and whether the client has read it.
     private(set) var closeFrame: (code: UInt16, reason: String)?
+    /// What the client has sent before its Close frame is still delivered, and then that.
+    private var deliversRest = false
     private(set) var closesOrdered = 0
     private var hasClosed = false
 
@@ -82,6 +84,11 @@ final class MemorySocket: ClientSocket {
         loop.preconditionOnThread()
         closesOrdered += 1
         if closeFrame == nil { closeFrame = (code, reason) }
+    }
+
+    func closeAfterInput(code: UInt16, reason: String) {
+        deliversRest = true
+        close(code: code, reason: reason)
     }
 
     func drop() {
@@ -154,9 +161,10 @@ final class MemorySocket: ClientSocket {
             loop.inCallback { link?.webSocketHeardPong() }
             return true
         }
-        if closeFrame != nil {
+        if let closeFrame, !deliversRest || unread.isEmpty {
             guard answersClose, queue.isEmpty else { return false }
             hasClosed = true
+            if deliversRest { loop.inCallback { link?.webSocketPeerClosed(code: closeFrame.code) } }
             lose()
             return true
         }

@@ -3,7 +3,8 @@ import WireText
 
 @testable import Relay
 
-/// A MUD and the connection to it: what the gateway sends waits in a queue until the MUD reads it, and the other way round.
+/// A MUD and the connection to it: what the gateway sends waits in a queue until the MUD reads it, and the other way
+/// round.
 final class MemoryTarget: TargetSocket {
     let host: String
     let port: UInt16

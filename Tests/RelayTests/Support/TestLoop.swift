@@ -6,8 +6,8 @@ import Reactors
 let second: UInt64 = 1_000_000_000
 let millisecond: UInt64 = 1_000_000
 
-/// The loops of one test, their common clock, and the connections on them. All of it runs on the test's own thread: `current` says whose turn
-/// it is, and every call to a loop or a connection checks that.
+/// The loops of one test, their common clock, and the connections on them. All of it runs on the test's own thread:
+/// `current` says whose turn it is, and every call to a loop or a connection checks that.
 final class TestNetwork {
     /// Not zero at the start: nothing may depend on the clock's epoch.
     private(set) var now: UInt64 = 1_000 * second

@@ -137,7 +137,8 @@ import Testing
         return bytes
     }
 
-    /// For any input: no trap, only valid text, bounded memory, and the same events and replies however the input is split.
+    /// For any input: no trap, only valid text, bounded memory, and the same events and replies however the input is
+    /// split.
     @Test(arguments: MXPMode.allCases)
     func `mutated sessions do no harm and are read the same however they are split`(mxp: MXPMode) {
         for seed in 0..<300 {

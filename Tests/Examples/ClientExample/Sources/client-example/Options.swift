@@ -1,7 +1,7 @@
 import Foundation
 import PortcullisClient
 
-/// The command line: `client-example GATE [--team T] [--bundle B] [--dev-token T] [--ca FILE] [--pin P] [--dialect D] [--admission A] [request METHOD URL [BODY]]`.
+/// The command line: `client-example GATE [--OPTION VALUE]… [request METHOD URL [BODY]]`, in any order.
 struct Options {
     var gate = ""
     var team = "ABCDE12345", bundle = "com.example.app"

@@ -10,13 +10,15 @@ struct AttestedDevices {
         attestations = AttestationVerifier(trustRoot: trustRoot, policy: AttestationPolicy(apps: [app]))
     }
 
-    /// Once for each device. Store its `publicKeyX963` and its `app` (as `app.description`) under its `keyID`, with a counter of 0.
+    /// Once for each device. Store its `publicKeyX963` and its `app` (as `app.description`) under its `keyID`, with a
+    /// counter of 0.
     func register(_ attestation: [UInt8], keyID: [UInt8], challenge: [UInt8]) async throws -> VerifiedAttestation {
         try await attestations.verify(
             attestation: attestation, keyID: keyID, clientDataHash: Array(SHA256.hash(data: challenge)), at: Date())
     }
 
-    /// For each request after that, with the key, the app (`AppID(text)`) and the counter that are stored under the key identifier of the request.
+    /// For each request after that, with the key, the app (`AppID(text)`) and the counter that are stored under the key
+    /// identifier of the request.
     ///
     /// - Returns: the new counter. Store it before you act on the request, if it is still above the stored one.
     func check(

@@ -4,8 +4,8 @@ import Hummingbird
 
 /// `HummingbirdServer KEYS ISSUER ORIGIN PORT`: serves `/hello` on this machine to clients with an access token.
 ///
-/// KEYS is a file with what the gateway's `/.well-known/jwks.json` answers. A real service fetches it again as often as its `Cache-Control` says, and
-/// replaces the verifier.
+/// KEYS is a file with what the gateway's `/.well-known/jwks.json` answers. A real service fetches it again as often as
+/// its `Cache-Control` says, and replaces the verifier.
 @main
 struct Server {
     static func main() async throws {

@@ -4,7 +4,8 @@ import HTTPTypes
 import Hummingbird
 import RequestErrors
 
-/// Lets only those requests pass that have an access token of the gateway, and a proof by the key that it is bound to (RFC 9449).
+/// Lets only those requests pass that have an access token of the gateway, and a proof by the key that it is bound to
+/// (RFC 9449).
 struct TokenMiddleware: RouterMiddleware {
     typealias Context = ClientContext
 
@@ -17,7 +18,8 @@ struct TokenMiddleware: RouterMiddleware {
 
     /// - Returns: nil if `secret` is shorter than 32 bytes.
     init?(origin: String, tokens: AccessTokenVerifier, secret: [UInt8]) {
-        // What an earlier process has accepted isn't known: a proof that it may have accepted needs a nonce of this one.
+        // What an earlier process has accepted isn't known: a proof that it may have accepted needs a nonce of this
+        // one.
         let life = ReplayLife(began: Date())
         guard let nonces = ServerNonces(secret: secret)?.bound(to: life) else { return nil }
         (self.origin, self.tokens, self.nonces) = (origin, tokens, nonces)

@@ -1,0 +1,130 @@
+package import KeyStore
+
+/// The gate's connection to the other gateways: the store that they share, and what this gateway knows of it without
+/// asking. Shared by all reactors.
+package final class Fleet: Sendable {
+    /// Runs a short computation on a thread that may be kept busy for it. Not the store's, which all answers wait for.
+    ///
+    /// - Returns: false if there is no room; the computation is dropped then.
+    package typealias Compute = @Sendable (_ work: @escaping @Sendable () -> Void) -> Bool
+
+    package let registry: any SharedKeyRegistry
+    package let identity: FleetIdentity
+    package let standings: KeyStandings
+    let compute: Compute
+    let now: (@Sendable () -> Moment)?
+
+    /// - Parameter now: the time at which an answer has come; `nil`: that of its question.
+    package init(
+        registry: any SharedKeyRegistry, identity: FleetIdentity, maximumStandings: Int = KeyStandings.defaultMaximum,
+        now: (@Sendable () -> Moment)? = nil, compute: @escaping Compute
+    ) {
+        self.now = now
+        self.registry = registry
+        self.identity = identity
+        standings = KeyStandings(registry, maximum: maximumStandings)
+        self.compute = compute
+    }
+
+    /// The store's present incarnation, as it answers to a question.
+    ///
+    /// - Parameter time: of the question, or before it.
+    package func learn(_ present: StorePresent, askedAt time: MonotonicTime) {
+        guard identity.learn(present, askedAt: time) else { return }
+        // Keys may have been lost with it, and counters have fallen back.
+        standings.forgetAll()
+    }
+
+    // MARK: Single use
+
+    /// Spends a mark in the whole fleet.
+    func spend(
+        _ use: FleetUse, at time: MonotonicTime,
+        then: @escaping @Sendable (Result<MarkSpending, KeyRegistryError>) -> Void
+    ) {
+        registry.spend(use.mark, in: use.incarnation) { result in
+            self.learnIfForeign(result.success, at: time) { then(result) }
+        }
+    }
+
+    func spend(_ use: FleetUse, at time: MonotonicTime) async throws(KeyRegistryError) -> MarkSpending {
+        try await Self.answer { spend(use, at: time, then: $0) }
+    }
+
+    /// Spends an assertion's challenge and uses its key's counter, in one step.
+    func admit(
+        _ use: FleetUse, by key: KeyID, _ counter: CounterUse, at time: MonotonicTime,
+        then: @escaping @Sendable (Result<AssertionSpending, KeyRegistryError>) -> Void
+    ) {
+        let assertion = AssertionUse(mark: use.mark, key: key, use: counter, time: identity.time(at: time))
+        registry.admit(assertion, in: use.incarnation) { result in
+            switch result {
+            // Neither answer is in the contract.
+            case .success(.notAdvanced(.advanced)), .success(.refused(.spent)):
+                return then(.failure(.unavailable("the store's answer is contradictory")))
+            case .success(.notAdvanced): self.standings.forget(key)
+            case .success(.refused(let spending)):
+                return self.learnIfForeign(spending, at: time) { then(result) }
+            case .success(.admitted), .failure: break
+            }
+            then(result)
+        }
+    }
+
+    /// A client whose challenge was foreign gets another one with the refusal, which must be of the present
+    /// incarnation.
+    func learnIfForeign(
+        _ spending: MarkSpending?, at time: MonotonicTime, then: @escaping @Sendable () -> Void
+    ) {
+        guard spending == .foreign else { return then() }
+        registry.present { result in
+            if let present = result.success { self.learn(present, askedAt: time) }
+            then()
+        }
+    }
+
+    static func answer<Value: Sendable>(
+        _ call: (@escaping @Sendable (Result<Value, KeyRegistryError>) -> Void) -> Void
+    ) async throws(KeyRegistryError) -> Value {
+        let result: Result<Value, KeyRegistryError> = await withCheckedContinuation { continuation in
+            call { continuation.resume(returning: $0) }
+        }
+        return try result.get()
+    }
+}
+
+/// Something that this gateway has found to be unused, and that the whole fleet has to mark as used before it counts.
+package struct FleetUse: Hashable, Sendable {
+    let mark: SingleUseMark
+    /// In which it was issued or found to be good.
+    let incarnation: StoreIncarnation
+}
+
+extension AppAttestSettings {
+    /// A challenge that this gateway has found to be unused counts as spent when the whole fleet knows it.
+    func confirm(
+        _ spending: ChallengeSpending, at time: MonotonicTime
+    ) async throws(KeyRegistryError) -> ChallengeSpending {
+        guard case .spent(let challenge) = spending, let fleet else { return spending }
+        guard let use = challenge.fleetUse else { return .foreign }
+        return try await fleet.spend(use, at: time).refused() ?? spending
+    }
+}
+
+extension Result {
+    fileprivate var success: Success? { try? get() }
+}
+
+extension MarkSpending {
+    /// The same refusal as that of a challenge that this gateway itself has found used; `nil`: it isn't refused.
+    func refused(_ seconds: Int = 1) -> ChallengeSpending? {
+        switch self {
+        case .spent: nil
+        case .alreadySpent: .alreadySpent
+        case .foreign: .foreign
+        // Within the tolerance of the clocks: the store's time is ahead of this gateway's.
+        case .expired: .expired(ageSeconds: 0, lifeSeconds: 0)
+        case .full: .full(retryAfter: seconds)
+        }
+    }
+}

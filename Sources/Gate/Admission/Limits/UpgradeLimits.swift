@@ -1,0 +1,47 @@
+import WireText
+
+/// The two tables behind the limit on failed upgrades. ``RatePolicy`` checks them before a verification; the gate
+/// counts failures afterwards.
+///
+/// Many honest clients may share an address with an attacker. So an address with too many failures isn't shut out: its
+/// credentials are still checked while its verification budget lasts, and clients with valid ones are admitted.
+package struct UpgradeLimits: Sendable {
+    /// `FAILED_UPGRADES_PER_MINUTE`.
+    package static let defaultFailedUpgradesPerMinute = 10
+    /// Twice `FAILED_UPGRADES_PER_MINUTE`.
+    package static let defaultVerificationsPerSecond = 20
+
+    private let failures: RateTable
+    private let verifications: RateTable
+
+    /// The figures are read at each event, as ``RateTable`` says.
+    package init(
+        failedUpgradesPerMinute: @autoclosure @escaping @Sendable () -> Int = defaultFailedUpgradesPerMinute,
+        verificationsPerSecond: @autoclosure @escaping @Sendable () -> Int = defaultVerificationsPerSecond,
+        maximumEntries: Int = RateTable.defaultMaximumEntries
+    ) {
+        failures = RateTable(limit: failedUpgradesPerMinute(), window: .seconds(60), maximumEntries: maximumEntries)
+        verifications = RateTable(
+            limit: verificationsPerSecond(), window: .seconds(1), maximumEntries: maximumEntries)
+    }
+
+    /// Whether the prefix has reached its limit of failed upgrades.
+    func failuresSoFar(_ request: AdmissionRequest) -> RateDecision {
+        failures.peek(request.address.prefix, at: request.moment.monotonic)
+    }
+
+    /// Counts one failed upgrade; `.over` if it exceeds the limit.
+    func countFailure(_ request: AdmissionRequest) -> RateDecision {
+        failures.count(request.address.prefix, at: request.moment.monotonic)
+    }
+
+    /// Takes the cost of one verification from the prefix' budget. If the rest of the budget isn't enough, that rest is
+    /// used up.
+    func payForVerification(_ request: AdmissionRequest, cost: Int) -> RateDecision {
+        for _ in 0..<cost {
+            let decision = verifications.count(request.address.prefix, at: request.moment.monotonic)
+            guard decision == .within else { return decision }
+        }
+        return .within
+    }
+}

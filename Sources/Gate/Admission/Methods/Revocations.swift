@@ -1,0 +1,28 @@
+package import KeyStore
+
+/// What takes proofs back, as one source of it stands now. After each change of a source, the proof of every session is
+/// asked (``AdmissionProof/isRevoked(by:)``).
+package enum Revocations: Sendable {
+    /// The operator's revocations in the key store.
+    case store(RevokedCredentials)
+    /// The revocation lists for client certificates.
+    case certificates(isRevoked: @Sendable (CertificateNumber) -> Bool)
+}
+
+/// What a store has revoked, for looking many proofs up.
+package struct RevokedCredentials: Sendable {
+    /// Devices' keys.
+    package let keys: Set<KeyID>
+    /// Development tokens, by ``DevelopmentGrant/id``.
+    package let grants: Set<String>
+    /// Signing keys, by `kid`.
+    package let signingKeys: Set<String>
+
+    package init(_ revocations: StoreRevocations) {
+        keys = revocations.keys
+        grants = revocations.grants
+        signingKeys = Set(revocations.signingKeys.revoked.map(\.id))
+    }
+
+    package var isEmpty: Bool { keys.isEmpty && grants.isEmpty && signingKeys.isEmpty }
+}

@@ -1,0 +1,136 @@
+import DPoP
+package import KeyStore
+
+/// Where the questions of decisions are answered: by the store of a gateway that is alone, which answers at once and on
+/// the caller's stack, or by one that several gateways share, which answers later.
+package struct GateStore: Sendable {
+    /// `nil`: there are no keys.
+    package var devices: DeviceRegistry?
+    /// `nil`: development tokens are off.
+    package var development: (any ImmediateDevelopmentTokenRegistry)?
+    /// `nil`: no store has tickets.
+    var tickets: TicketOffice?
+
+    package init(
+        devices: DeviceRegistry? = nil, development: (any ImmediateDevelopmentTokenRegistry)? = nil,
+        tickets: TicketOffice? = nil
+    ) {
+        self.devices = devices
+        self.development = development
+        self.tickets = tickets
+    }
+
+    private var fleet: Fleet? {
+        if case .shared(let fleet) = devices { return fleet }
+        return tickets?.tickets?.fleet
+    }
+
+    /// The time of an answer to a question of an earlier moment.
+    func now(after moment: Moment) -> Moment { fleet?.now?() ?? moment }
+
+    // MARK: At once
+
+    /// - Returns: `nil` if the answer takes time: then ``answer(_:at:then:)`` has it.
+    func answerAtOnce(_ question: StoreQuestion, at moment: Moment) throws(KeyRegistryError) -> StoreAnswer? {
+        switch question {
+        case .standing(let id, _): return try standing(of: id, at: moment)
+        case .admit(let claim): return try admit(claim, at: moment)
+        case .spend:
+            // This gateway's own replay store has found it unused, and there is no other one.
+            return fleet == nil ? .spend(.spent) : nil
+        case .grant(let id):
+            return .grant(
+                try development?.standing(ofGrant: id, at: moment.unixMilliseconds) ?? .refused(.unknown))
+        case .ticket, .own: return nil
+        }
+    }
+
+    private func standing(of id: KeyID, at moment: Moment) throws(KeyRegistryError) -> StoreAnswer? {
+        switch devices {
+        case nil: return .standing(nil, counter: 0)
+        case .immediate(let registry):
+            let standing = try registry.standing(of: id)
+            return .standing(standing, counter: standing?.counter ?? 0)
+        case .shared(let fleet):
+            return fleet.standings.current(of: id, at: moment.monotonic).map { .standing($0, counter: 0) }
+        }
+    }
+
+    private func admit(_ claim: AssertionClaim, at moment: Moment) throws(KeyRegistryError) -> StoreAnswer? {
+        switch devices {
+        case nil: return .admit(.notAdvanced(.unknownKey))
+        case .immediate(let registry):
+            let advance = try registry.use(claim.use, of: claim.key, at: moment.unixMilliseconds)
+            return .admit(advance == .advanced ? .admitted : .notAdvanced(advance))
+        case .shared: return nil
+        }
+    }
+
+    /// For a caller that can't wait: from what this gateway knows of the store. If that is too little, the store is
+    /// asked, so that the next call finds it.
+    func knownAnswer(_ question: StoreQuestion, at moment: Moment) throws(KeyRegistryError) -> StoreAnswer {
+        if let answer = try answerAtOnce(question, at: moment) { return answer }
+        guard case .standing(let id, _) = question, case .shared(let fleet) = devices else {
+            throw .unavailable("the store doesn't answer at once")
+        }
+        return .standing(try fleet.standings.standing(of: id, at: moment.monotonic), counter: 0)
+    }
+
+    // MARK: Later
+
+    /// - Parameters:
+    ///   - moment: of the decision's beginning.
+    ///   - then: called once, on any thread. On one that may compute, if a signature is to be verified.
+    func answer(
+        _ question: StoreQuestion, at moment: Moment,
+        then: @escaping @Sendable (Result<StoreAnswer, KeyRegistryError>) -> Void
+    ) {
+        do throws(KeyRegistryError) {
+            if let answer = try answerAtOnce(question, at: moment) { return then(.success(answer)) }
+        } catch { return then(.failure(error)) }
+        switch (question, fleet, tickets) {
+        case (.own(let ask), _, _): ask { then($0.map(StoreAnswer.own)) }
+        case (.ticket(let question), _, let tickets?):
+            tickets.answer(question, at: moment) { then($0.map(StoreAnswer.ticket)) }
+        case (_, let fleet?, _): fleet.answer(question, at: moment.monotonic, then: then)
+        default: then(.failure(.unavailable("there is no store for the question")))
+        }
+    }
+}
+
+extension Fleet {
+    fileprivate func answer(
+        _ question: StoreQuestion, at time: MonotonicTime,
+        then: @escaping @Sendable (Result<StoreAnswer, KeyRegistryError>) -> Void
+    ) {
+        switch question {
+        case .standing(let id, let use): answerStanding(of: id, for: use, at: time, then: then)
+        case .admit(let claim):
+            guard let challenge = claim.challenge else { return then(.success(.admit(.refused(.foreign)))) }
+            admit(challenge, by: claim.key, claim.use, at: time) { then($0.map(StoreAnswer.admit)) }
+        case .spend(let claim):
+            spend(claim.use, at: claim.endpoint, in: claim.life, time) { then($0.map(StoreAnswer.spend)) }
+        case .grant, .ticket, .own: preconditionFailure("These are answered elsewhere.")
+        }
+    }
+
+    /// Asks the store for a standing that this gateway doesn't know.
+    fileprivate func answerStanding(
+        of id: KeyID, for use: StandingUse, at time: MonotonicTime,
+        then: @escaping @Sendable (Result<StoreAnswer, KeyRegistryError>) -> Void
+    ) {
+        standings.load(id, at: time) { [self] loaded in
+            let answer: @Sendable () -> Result<StoreAnswer, KeyRegistryError> = {
+                guard use != .assertion else { return loaded.map { .standing($0, counter: 0) } }
+                // The store isn't asked again: what it said before a change isn't enough.
+                return Result { () throws(KeyRegistryError) in
+                    .standing(try self.standings.standing(of: id, at: time), counter: 0)
+                }
+            }
+            guard use.verifiesSignature else { return then(answer()) }
+            if use == .assertion, case .failure(let error) = loaded { return then(.failure(error)) }
+            // Not on the store's thread, which all answers wait for.
+            if !compute({ then(answer()) }) { then(.failure(.queueFull)) }
+        }
+    }
+}

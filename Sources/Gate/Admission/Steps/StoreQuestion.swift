@@ -1,0 +1,106 @@
+package import DPoP
+package import KeyStore
+
+/// What a decision asks a store. Each question is one step of the store, which is atomic for all that share it.
+package enum StoreQuestion: Sendable {
+    /// What the store has of a key.
+    case standing(KeyID, for: StandingUse)
+    /// Uses an assertion up: its challenge counts as spent, and the counter of its key rises to the assertion's.
+    case admit(AssertionClaim)
+    /// Uses up a proof of possession that this gateway has found to be unused.
+    case spend(ProofClaim)
+    /// Whether a development token that was redeemed earlier may still be used; by ``DevelopmentGrant/id``.
+    case grant(String)
+    /// One step with a ticket.
+    case ticket(TicketQuestion)
+    /// A question of a method that has a store of its own. It is asked once, and answered once, on any thread.
+    case own(OwnQuestion)
+
+    package typealias OwnQuestion =
+        @Sendable (@escaping @Sendable (Result<any Sendable, KeyRegistryError>) -> Void) -> Void
+}
+
+/// What follows an answer about a key.
+package enum StandingUse: Sendable {
+    /// A signature is verified, then ``StoreQuestion/admit(_:)`` asks again: the key may change in between.
+    case assertion
+    /// A signature is verified. The store isn't asked again.
+    case token
+    /// The key's holder was admitted earlier. The store isn't asked again.
+    case recheck
+
+    var verifiesSignature: Bool { self != .recheck }
+}
+
+/// One use of an assertion whose signature is right.
+package struct AssertionClaim: Sendable {
+    let key: KeyID
+    let use: CounterUse
+    var counter: UInt32 { use.counter }
+    /// Of the challenge, where several gateways share the store; `nil` for a gateway that is alone.
+    let challenge: FleetUse?
+}
+
+/// One use of a proof of possession.
+package struct ProofClaim: Sendable {
+    let use: ProofUse
+    let endpoint: ProofEndpoint
+    /// That in which the proof was found to be unused.
+    let life: ReplayLife
+}
+
+/// A store's answer, of the same name as its question.
+package enum StoreAnswer: Sendable {
+    /// - Parameter counter: a signature has to have a higher one. 0 where the store alone compares counters: what one
+    ///   of several gateways knows of a counter may be old.
+    case standing(KeyStanding?, counter: UInt32)
+    case admit(AssertionSpending)
+    case spend(ReplaySpending)
+    case grant(DevelopmentStanding)
+    case ticket(TicketAnswer)
+    case own(any Sendable)
+}
+
+/// What a decision does next.
+package enum Step<Outcome: Sendable>: Sendable {
+    /// It waits for the answer.
+    case ask(StoreQuestion, of: GateStore)
+    case decided(Outcome)
+}
+
+/// The steps of a decision, as a state machine: it reads no clock, and calls no store.
+package protocol DecisionSteps<Outcome>: Sendable {
+    associatedtype Outcome: Sendable
+
+    /// - Parameters:
+    ///   - answer: to the last question; `nil` at first.
+    ///   - moment: of this step. What has expired by then has expired for the decision, however long the store took.
+    /// - Throws: if a store can't answer, never because of a client's input.
+    mutating func next(_ answer: StoreAnswer?, at moment: Moment) throws(KeyRegistryError) -> Step<Outcome>
+}
+
+/// An outcome that is known already, or the steps toward it.
+package struct Inquiry<Outcome: Sendable>: DecisionSteps {
+    private let known: Outcome?
+    private var steps: (any DecisionSteps<Outcome>)?
+
+    private init(_ known: Outcome?, _ steps: (any DecisionSteps<Outcome>)?) {
+        self.known = known
+        self.steps = steps
+    }
+
+    package static func known(_ outcome: Outcome) -> Inquiry { Inquiry(outcome, nil) }
+
+    package static func steps(_ steps: some DecisionSteps<Outcome>) -> Inquiry { Inquiry(nil, steps) }
+
+    package mutating func next(
+        _ answer: StoreAnswer?, at moment: Moment
+    ) throws(KeyRegistryError) -> Step<Outcome> {
+        if let known { return .decided(known) }
+        guard let step = try steps?.next(answer, at: moment) else { preconditionFailure("Neither known nor asked.") }
+        return step
+    }
+}
+
+/// A store has answered another question than it was asked: an error of the program.
+func wrongAnswer(_ answer: StoreAnswer?) -> Never { preconditionFailure("The answer is to another question.") }

@@ -1,0 +1,89 @@
+import AppAttest
+import KeyStore
+import WireText
+
+/// Whether the subject of an access token may still use it. Checked at every use of a token, and again for tickets and
+/// resumes.
+struct TokenSubject {
+    enum Standing {
+        /// - Parameter grant: nil for an attested device.
+        case good(DevelopmentGrant?)
+        case refused(Refusal)
+    }
+
+    /// The same for a key that is unknown and for one whose app isn't configured: who has only the token isn't told
+    /// which.
+    private static let notAccepted = "the key that the access token was issued for is no longer accepted here"
+
+    private let settings: TokenSettings
+
+    init(_ settings: TokenSettings) { self.settings = settings }
+
+    /// What the store has to be asked, or what is known without it.
+    enum Look {
+        case ask(StoreQuestion)
+        case known(Standing)
+    }
+
+    func look(at proof: AccessTokenProof, for use: StandingUse) -> Look {
+        switch proof.subject {
+        case .device where settings.devices == nil: .known(.refused(Self.unregistered))
+        case .device(let id): .ask(.standing(id, for: use))
+        case .grant where settings.development == nil:
+            .known(
+                .refused(
+                    .token(
+                        .invalidToken, detail: "development tokens are off",
+                        reason: DevelopmentTokenRefusal.switchedOff, failed: FailedCheck(.developmentToken))))
+        case .grant(let id): .ask(.grant(id))
+        case .unknown:
+            .known(
+                .refused(
+                    .token(
+                        .invalidToken, detail: "the subject of the token is malformed",
+                        failed: FailedCheck(.tokenSubject))))
+        }
+    }
+
+    func standing(of proof: AccessTokenProof, by answer: StoreAnswer) -> Standing {
+        switch (proof.subject, answer) {
+        case (.device, .standing(let key, _)): standing(of: key, app: proof.app)
+        case (.grant(let id), .grant(let standing)): Self.standing(ofGrant: id, standing)
+        default: wrongAnswer(answer)
+        }
+    }
+
+    private static var unregistered: Refusal {
+        .token(
+            .invalidToken, detail: "the token's key is not registered any more", reason: notAccepted,
+            failed: FailedCheck(.keyRegistered))
+    }
+
+    private func standing(of key: KeyStanding?, app: String) -> Standing {
+        guard let devices = settings.devices, let key else { return .refused(Self.unregistered) }
+        guard !key.isRevoked else {
+            return .refused(
+                .token(.deviceBlocked, detail: "the token's key is revoked", failed: FailedCheck(.keyRevoked)))
+        }
+        guard devices.scope.app(of: key)?.description.hasSameBytes(as: app) == true else {
+            return .refused(
+                .token(
+                    .invalidToken, detail: "the key's app, environment or trust root is not configured any more",
+                    reason: Self.notAccepted,
+                    failed: FailedCheck(.keyScope)))
+        }
+        return .good(nil)
+    }
+
+    private static func standing(ofGrant id: String, _ standing: DevelopmentStanding) -> Standing {
+        switch standing {
+        case .granted(let grant): .good(grant)
+        case .refused(let reason):
+            .refused(
+                .token(
+                    .invalidToken, detail: "development token \(id): \(reason)", reason: reason.reason,
+                    failed: FailedCheck(
+                        .developmentToken, expected: "a development token that is good", received: "\(reason)")))
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import Admission
+import KeyStore
+import Logging
+import Observability
+import Settings
+import Synchronization
+
+/// The fleet's block list as this gateway has it.
+///
+/// Entries are checked before they are stored. One that this gateway can't read, because a newer program has stored it,
+/// is left out and reported: the others have effect.
+final class FleetBlocks: Sendable {
+    let list = SharedBlockList()
+    private let registry: any SharedBlockEntries
+    private let logger: Logger
+    private let unreadable = Mutex(0)
+
+    /// Reads the list; blocks.
+    init(_ registry: any SharedBlockEntries, logger: Logger) throws(KeyRegistryError) {
+        self.registry = registry
+        self.logger = logger
+        replace(try registry.blockedEntriesBlocking())
+    }
+
+    /// After a change.
+    func load() async throws(KeyRegistryError) { replace(try await registry.blockedEntries()) }
+
+    private func replace(_ entries: [String]) {
+        let (found, leftOut) = BlockList.reading(entries, kinds: [ConfiguredMethod].all.blockListKinds)
+        list.replace(found)
+        let isNews = unreadable.withLock { before in
+            defer { before = leftOut }
+            return leftOut != before
+        }
+        if isNews, leftOut > 0 {
+            logger.error(
+                "entries of the fleet's block list can't be read", metadata: [LogKeys.count: "\(leftOut)"])
+        }
+    }
+}

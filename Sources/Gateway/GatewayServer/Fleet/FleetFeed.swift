@@ -1,0 +1,50 @@
+import Admission
+import KeyStore
+
+/// The feed of a fleet's changes, as this gateway hears it: its revocations go to the sessions, and the rest to what
+/// the gateway remembers of the store.
+///
+/// What couldn't be loaded stays in `unheard`, and the next call goes on with it.
+actor FleetFeed: RevocationSource {
+    private let store: FleetStore
+    private let feed: any StoreFeed
+    private var unheard = StoreNews()
+    private var isBusy = false
+
+    init(_ store: FleetStore) {
+        self.store = store
+        feed = store.registry.makeFeed()
+    }
+
+    func ifChanged() async throws(KeyRegistryError) -> StoreRevocations? {
+        // Calls don't overlap: an answer has what was unheard at its end.
+        guard !isBusy else { return nil }
+        isBusy = true
+        defer { isBusy = false }
+        let asked = MonotonicTime.now
+        let present = try await store.registry.present()
+        let (identity, standings) = (store.fleet.identity, store.fleet.standings)
+        identity.note(.init(asked: asked, answered: .now, storeTime: present.time))
+        store.fleet.learn(present, askedAt: asked)
+        guard let news = try await feed.news() else { return nil }
+        unheard.add(news)
+        try await loadChanges()
+        let heard = unheard
+        unheard = StoreNews()
+        if heard.revocations != nil { store.note(unreadableSigningKeys: heard.unreadableSigningKeys) }
+        if heard.keys == nil { standings.forgetAll() }
+        standings.heard(heard.keys ?? [], at: asked)
+        return heard.revocations
+    }
+
+    private func loadChanges() async throws(KeyRegistryError) {
+        if unheard.changesTokens {
+            try await store.grants.load()
+            unheard.hasReadTokens()
+        }
+        if unheard.changesBlockList {
+            try await store.blocks.load()
+            unheard.hasReadBlockList()
+        }
+    }
+}

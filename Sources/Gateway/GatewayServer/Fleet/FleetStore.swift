@@ -1,0 +1,106 @@
+import Admission
+import BlockingWork
+import KeyStore
+import Logging
+import Observability
+import Reactors
+import Settings
+import Synchronization
+import WireText
+
+/// The store of a fleet as a serving gateway uses it: what this gateway shares with the others, and what it knows of it
+/// without asking. It names no database: `FleetStore+PostgreSQL` opens one.
+final class FleetStore: Sendable {
+    /// Signatures that wait for a thread at most.
+    private static let maximumComputations = 256
+
+    /// For the operator.
+    let name: String
+    /// Of this process, among the fleet's gateways.
+    let member: FleetMemberID
+    let registry: any FleetStorage
+    let fleet: Fleet
+    let grants: GrantStandings
+    let blocks: FleetBlocks
+    /// Rings when another process has changed something.
+    let alarm: Alarm
+    private let upkeep: FleetUpkeep
+    private let isFailing = Mutex(false)
+    private let unreadable = Mutex(0)
+    private let logger: Logger
+
+    /// Returns when the store has answered, or throws.
+    ///
+    /// - Parameters:
+    ///   - name: for the operator.
+    ///   - upkeep: the same store, with connections of its own.
+    ///   - alarm: rings when another process has changed something.
+    ///   - member: the id of the process that this one replaces.
+    init(
+        _ registry: any FleetStorage, upkeep: @autoclosure () -> any FleetStorage, name: String, alarm: Alarm,
+        member: String?, logger: Logger
+    ) throws(GatewayError) {
+        self.member = FleetMemberID(member)
+        (self.name, self.alarm, self.logger, self.registry) = (name, alarm, logger, registry)
+        do throws(KeyRegistryError) {
+            fleet = try Self.join(registry)
+            blocks = try FleetBlocks(registry, logger: logger)
+        } catch {
+            registry.close()
+            throw .fleetStore(name, error.cause)
+        }
+        self.upkeep = FleetUpkeep(upkeep())
+        grants = GrantStandings(registry) { [standings = fleet.standings] in standings.isCurrent(at: .now) }
+    }
+
+    private static func join(_ registry: any FleetStorage) throws(KeyRegistryError) -> Fleet {
+        let asked = MonotonicTime.now
+        let present = try registry.presentBlocking()
+        let answered = MonotonicTime.now
+        let clock = FleetClock(.init(asked: asked, answered: answered, storeTime: present.time))
+        let secrets = try FleetSecretStore(registry).keepUp(at: present.time)
+        let identity = FleetIdentity(
+            present.incarnation, began: present.began, secrets: secrets, clock: clock, at: answered)
+        let threads = BlockingThreads("signatures", count: Cores.count, maximumWaiting: maximumComputations)
+        return Fleet(registry: registry, identity: identity, now: { .now }) { threads.start($0) }
+    }
+
+    // MARK: Upkeep
+
+    /// Reads the secrets again, and makes the next generation if it is due. Blocks.
+    func keepSecrets(_ logger: Logger) {
+        do throws(KeyRegistryError) {
+            fleet.identity.replace(try FleetSecretStore(registry).keepUp(at: fleet.identity.time(at: .now)))
+            isFailing.withLock { $0 = false }
+        } catch {
+            let isNews = isFailing.withLock { isFailing in
+                defer { isFailing = true }
+                return !isFailing
+            }
+            if isNews { logger.error("the fleet's secrets can't be read", metadata: [LogKeys.error: "\(error)"]) }
+        }
+    }
+
+    func note(unreadableSigningKeys count: Int) {
+        let isNews = unreadable.withLock { before in
+            defer { before = count }
+            return before != count
+        }
+        guard isNews, count > 0 else { return }
+        logger.error(
+            "signing keys in the database can't be read: has every gateway the same STORE_SECRETS_KEY_PATH?",
+            metadata: [LogKeys.count: "\(count)"])
+    }
+
+    /// Has the database forget what has expired, if no other gateway does.
+    func forgetExpired() async throws(KeyRegistryError) {
+        try await upkeep.run(expiredAt: fleet.identity.time(at: .now) - FleetClock.tolerance)
+    }
+
+    /// Seconds after which the database may answer again.
+    var retryAfter: Int { registry.isPaused ? 3 : 1 }
+}
+
+extension MonotonicTime {
+    static var now: MonotonicTime { MonotonicTime(nanoseconds: Reactor.monotonicNow) }
+}

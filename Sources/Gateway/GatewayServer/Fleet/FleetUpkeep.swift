@@ -1,0 +1,28 @@
+import KeyStore
+
+/// The housekeeping of a fleet's database. Every gateway asks regularly whether it is due; one of them does it.
+///
+/// It has a connection of its own, with one statement at a time: no client's statement waits behind it.
+struct FleetUpkeep {
+    /// Challenges, proofs and tickets whose use the database remembers at most; about 150 bytes each.
+    static let maximumMarks = 5_000_000
+    /// Between two runs in the fleet, at least. A little less than between two calls of one gateway, so that one alone
+    /// doesn't miss every second run.
+    private static let pauseMilliseconds = 4_000
+
+    private let registry: any FleetStorage
+
+    /// - Parameter registry: with connections of its own.
+    init(_ registry: any FleetStorage) { self.registry = registry }
+
+    /// Has the database forget what has expired, if it is this gateway's turn.
+    ///
+    /// - Parameter time: in the fleet's time; what expired until then.
+    func run(expiredAt time: Int64) async throws(KeyRegistryError) {
+        guard try await registry.beginUpkeep(pause: Self.pauseMilliseconds) else { return }
+        try await registry.forgetMarks(expiredAt: time, maximum: Self.maximumMarks)
+        try await registry.forgetChanges()
+        try await registry.forgetHoldings()
+        try await registry.forgetLostSessions()
+    }
+}

@@ -1,0 +1,89 @@
+import KeyStore
+import Logging
+import Observability
+import Synchronization
+
+/// Polls the store for revocations by any process, to close their sessions, and for changed signing keys. The store
+/// uses its own thread.
+final class RevocationWatcher: Sendable {
+    static let interval: Duration = .milliseconds(500)
+
+    private let revocations: any RevocationSource
+    private let alarm: Alarm
+    private let logger: Logger
+    private let changed: @Sendable (StoreRevocations) async -> Void
+    private let state = Mutex(State())
+
+    private struct State {
+        /// The revocations at the last look.
+        var known = StoreRevocations()
+        /// The last revocations whose sessions have been closed.
+        var applied = StoreRevocations()
+        /// The last look failed and was logged.
+        var isFailing = false
+    }
+
+    /// - Parameters:
+    ///   - changed: receives all revocations after every change of the store: a key may have been restored and revoked
+    ///     again since the last look.
+    ///   - alarm: has it look at once.
+    init(
+        _ revocations: any RevocationSource, alarm: Alarm = Alarm(), logger: Logger,
+        changed: @escaping @Sendable (StoreRevocations) async -> Void
+    ) {
+        self.revocations = revocations
+        self.alarm = alarm
+        self.logger = logger
+        self.changed = changed
+    }
+
+    /// Runs until it is cancelled.
+    func run() async {
+        while !Task.isCancelled {
+            await lookOnce()
+            await alarm.pause(atMost: Self.interval)
+        }
+    }
+
+    /// The first look is made before the gateway says that it serves: what it has asked a fleet's store before is
+    /// forgotten with it.
+    func lookOnce() async {
+        guard let revocations = await look() else { return }
+        await changed(revocations)
+        state.withLock { $0.applied = revocations }
+    }
+
+    /// If the store can't be read now, the next look reads it; nothing is lost.
+    private func look() async -> StoreRevocations? {
+        do throws(KeyRegistryError) {
+            let found = try await revocations.ifChanged()
+            state.withLock { state in
+                state.known = found ?? state.known
+                state.isFailing = false
+            }
+            return found
+        } catch {
+            let isNews = state.withLock { state in
+                defer { state.isFailing = true }
+                return !state.isFailing
+            }
+            if isNews { logger.error("revocations can't be looked up", metadata: [LogKeys.error: "\(error)"]) }
+            return nil
+        }
+    }
+
+    /// Whether the last look found the key revoked.
+    func hasNoticed(_ key: KeyID) -> Bool {
+        state.withLock { $0.known.keys.contains(key) }
+    }
+
+    /// Whether the last look found the development token revoked, and its sessions have been closed.
+    func hasNoticed(grant id: String) -> Bool {
+        state.withLock { $0.applied.grants.contains(id) }
+    }
+
+    /// Whether the last look found the signing key revoked, and its sessions have been closed.
+    func hasNoticed(signingKey id: String) -> Bool {
+        state.withLock { $0.applied.signingKeys.revoked.contains { $0.id == id } }
+    }
+}

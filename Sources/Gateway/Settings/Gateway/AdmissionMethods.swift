@@ -1,0 +1,84 @@
+package import Admission
+import Observability
+
+/// One admission method of the gateway, as the configuration and the composition root see it.
+package struct ConfiguredMethod: Sendable {
+    /// The names of its identities.
+    package let names: [MethodName]
+    /// The notation of its identities in a block list; nil: they can't be blocked.
+    package let blockListKind: BlockListKind?
+    /// Whether these settings allow this method to admit clients.
+    package let isOn: @Sendable (AdmissionConfiguration) -> Bool
+    /// Makes the method, even if it isn't configured: then it refuses or ignores its credential.
+    package let make: @Sendable (LiveConfiguration, MethodParts) -> any AdmissionMethod
+
+    package init(
+        _ names: MethodName..., blockListKind: BlockListKind? = nil,
+        isOn: @escaping @Sendable (AdmissionConfiguration) -> Bool,
+        make: @escaping @Sendable (LiveConfiguration, MethodParts) -> any AdmissionMethod
+    ) {
+        self.names = names
+        self.blockListKind = blockListKind
+        self.isOn = isOn
+        self.make = make
+    }
+}
+
+/// The settings of admission.
+package struct AdmissionConfiguration: Sendable {
+    package let gate: SectionValues<GateSection>
+    package let appAttest: GatewayConfiguration.Attestation?
+    package let clientCertificates: GatewayConfiguration.ClientCertificates?
+    package let tickets: SectionValues<TicketSection>
+    package let signedRequests: SectionValues<SignedRequestSection>
+}
+
+extension ValuesOfSection where Section == GateSection, Access: ReadsLiveSettings {
+    /// `REQUIRE_APP_AUTH` with its date. Without a date, which stops the start, nothing is only reported.
+    package var appAuthDemand: AppAuthDemand {
+        switch self.appAuth {
+        case .required: .required
+        case .off: .notRequired
+        case .report: .reported(until: self.reportUntil?.unixMilliseconds ?? .min)
+        }
+    }
+}
+
+extension [ConfiguredMethod] {
+    /// All admission methods, in the order in which the gate looks for a request's credential. **A new method is one
+    /// line here**: before the session's token, which is for clients without other credentials, and before the
+    /// certificate, which browsers send with any page's request.
+    package static let all: [ConfiguredMethod] = [
+        ConfiguredMethod(TicketMethod.name, isOn: { $0.tickets.controlSocketPath != nil }) {
+            TicketMethod(office: $1.tickets)
+        },
+        ConfiguredMethod(
+            AppAttestMethod.name, blockListKind: AppAttestMethod.blockListKind, isOn: { $0.appAttest != nil }
+        ) { AppAttestMethod($1.appAttest) },
+        ConfiguredMethod(
+            SignedRequestMethod.name, isOn: { $0.appAttest != nil && $0.signedRequests.isOn == .on }
+        ) { SignedRequestMethod($1.signedRequests) },
+        ConfiguredMethod(
+            AccessTokenMethod.name, AccessTokenMethod.developmentName, isOn: { $0.appAttest != nil }
+        ) { AccessTokenMethod($1.tokens) },
+        ConfiguredMethod(SessionTokenMethod.name, isOn: { _ in false }) {
+            SessionTokenMethod(bearer: $1.sessionBearer)
+        },
+        ConfiguredMethod(
+            ClientCertificateMethod.name, blockListKind: ClientCertificateMethod.blockListKind,
+            isOn: { $0.clientCertificates != nil }
+        ) { ClientCertificateMethod(standing: $1.clientCertificates) },
+        ConfiguredMethod(AnonymousMethod.name, isOn: { $0.gate.appAuthDemand == .notRequired }) { configuration, _ in
+            AnonymousMethod(configuration.gate.appAuthDemand)
+        },
+    ]
+
+    /// The names for the `admit=` of routes.
+    package var routeNames: [String] { flatMap { $0.names.compactMap(\.route) } }
+    package var blockListKinds: [BlockListKind] { compactMap(\.blockListKind) }
+
+    /// The route names of the methods that can admit clients under this configuration.
+    func routeNames(on configuration: AdmissionConfiguration) -> Set<String> {
+        Set(filter { $0.isOn(configuration) }.routeNames)
+    }
+}

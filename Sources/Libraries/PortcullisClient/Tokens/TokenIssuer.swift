@@ -1,0 +1,153 @@
+import Foundation
+
+/// Gets access tokens: challenge, registration if needed, and `POST /token`. It also signs proofs, because it has the
+/// device key.
+actor TokenIssuer {
+    static let proofField = "DPoP"
+    static let nonceField = "DPoP-Nonce"
+    /// What a token may have in a header field (RFC 6750 section 2.1), and no more.
+    static let maximumTokenBytes = 8_192
+
+    struct Answer: Sendable {
+        let text: String
+        let lifetime: Int
+        let isDevelopment: Bool
+    }
+
+    nonisolated let key: AttestedKey
+    private let deviceKey: DeviceKeyCustody
+    private let caller: GateCaller
+    private let configuration: GateConfiguration
+    private let clock: any ClientClock
+    private var nonces = ServerNonces()
+
+    init(
+        _ key: AttestedKey, _ deviceKey: DeviceKeyCustody, _ caller: GateCaller, _ configuration: GateConfiguration,
+        _ clock: any ClientClock
+    ) {
+        (self.key, self.deviceKey, self.caller) = (key, deviceKey, caller)
+        (self.configuration, self.clock) = (configuration, clock)
+    }
+
+    // MARK: Proofs
+
+    func keep(nonce: String, of url: String) { nonces.keep(nonce, of: url.origin) }
+
+    func proof(_ method: String, _ url: String, accessToken: String? = nil) async throws -> String {
+        let claims = ProofSigner.Claims(
+            method: method, url: url, time: Int(clock.date.timeIntervalSince1970), identifier: UUID().uuidString,
+            nonce: nonces[url.origin], accessToken: accessToken)
+        return try await deviceKey.key().proof(claims)
+    }
+
+    // MARK: Tokens
+
+    func newToken() async throws -> Answer {
+        if let token = configuration.developmentToken {
+            return try await exchange(TokenBody(configuration, .developmentToken(token)))
+        }
+        do {
+            return try await attestedToken()
+        } catch let error as GateError where error.refusal?.reaction == .newChallenge {
+            return try await attestedToken()
+        }
+    }
+
+    /// One challenge serves the registration and the token.
+    private func attestedToken() async throws -> Answer {
+        let challenges = ChallengeShelf(caller, clock)
+        return try await key.use(registeredBy: { [self] in try await register($0, challenges) }) { [self] identifier in
+            let challenge = try await challenges.take()
+            let hash = try await deviceKey.key().clientDataHash(challenge: challenge.bytes)
+            let assertion = try await key.assert(identifier, clientDataHash: hash)
+            await challenges.drop()
+            return try await exchange(
+                TokenBody(configuration, .assertion(assertion, key: identifier, challenge: challenge.text)))
+        }
+    }
+
+    private func register(_ identifier: String, _ challenges: ChallengeShelf) async throws {
+        let challenge = try await challenges.take()
+        do {
+            let hash = try await deviceKey.key().clientDataHash(challenge: challenge.bytes)
+            let attestation = try await key.attest(identifier, clientDataHash: hash)
+            let body = TokenBody(configuration, .attestation(attestation, key: identifier, challenge: challenge.text))
+            let members = try caller.members(of: try await post("/attest/register", body))
+            guard members.boolean("registered") == true else {
+                throw GateError.malformedAnswer(.member("registered"))
+            }
+        } catch {
+            await challenges.drop()
+            throw error
+        }
+    }
+
+    private func exchange(_ body: TokenBody) async throws -> Answer {
+        let members = try caller.members(of: try await post("/token", body))
+        guard let text = members.string("access_token"), (1...Self.maximumTokenBytes).contains(text.utf8.count),
+            text.utf8.allSatisfy(\.isVisibleASCII)
+        else { throw GateError.malformedAnswer(.member("access_token")) }
+        guard let lifetime = members.integer("expires_in"), lifetime >= 0 else {
+            throw GateError.malformedAnswer(.member("expires_in"))
+        }
+        return Answer(
+            text: text, lifetime: Int(min(lifetime, Int64(TokenCache.longestLife))),
+            isDevelopment: members.string("mode").map { $0.isSame(as: "dev") } ?? false)
+    }
+
+    /// Sends a body with a proof. If the server demands a nonce it is sent once more, with the same evidence and
+    /// another proof.
+    private func post(_ path: String, _ body: TokenBody) async throws -> GateResponse {
+        let response = try await sendOnce(path, body)
+        guard Self.demandsNonce(response), let nonce = response.headers[Self.nonceField], ServerNonces.isValid(nonce)
+        else { return response }
+        keep(nonce: nonce, of: caller.address.origin)
+        return try await sendOnce(path, body)
+    }
+
+    /// RFC 9449 section 8 has 400 here, and clients of this dialect know 401 alone.
+    private static func demandsNonce(_ response: GateResponse) -> Bool {
+        response.status == 401 || response.status == 400 && response.refusal?.reaction == .useNonce
+    }
+
+    private func sendOnce(_ path: String, _ body: TokenBody) async throws -> GateResponse {
+        let key = try await deviceKey.key()
+        let proof = try await proof("POST", try caller.address.url(path))
+        let response = try await caller.post(path, body.json(key, proof: proof), headers: [Self.proofField: proof])
+        if response.status == 200, let nonce = response.headers[Self.nonceField] {
+            keep(nonce: nonce, of: caller.address.origin)
+        }
+        return response
+    }
+}
+
+/// The challenge of one exchange: fetched when it is first needed, and again when it was used up or has become old.
+private actor ChallengeShelf {
+    private let caller: GateCaller
+    private let clock: any ClientClock
+    private var challenge: HeldChallenge?
+
+    init(_ caller: GateCaller, _ clock: any ClientClock) { (self.caller, self.clock) = (caller, clock) }
+
+    func take() async throws -> HeldChallenge {
+        if let challenge, challenge.isUsable(at: clock.now) { return challenge }
+        let fetched = try await fetch()
+        challenge = fetched
+        return fetched
+    }
+
+    func drop() { challenge = nil }
+
+    private func fetch() async throws -> HeldChallenge {
+        let local = clock.date.timeIntervalSince1970
+        let response = try await caller.post("/attest/challenge", Array(#"{"purpose":"token"}"#.utf8))
+        let members = try caller.members(of: response)
+        guard let text = members.string("nonce"), text.utf8.count <= 128,
+            let bytes = BinaryText.bytes(base64: text.utf8), (16...64).contains(bytes.count)
+        else { throw GateError.malformedAnswer(.member("nonce")) }
+        return HeldChallenge(
+            text, bytes: bytes, expiry: members.integer("exp").map(Double.init),
+            serverTime: response.headers["Date"].flatMap { TimeText.seconds(httpDate: $0) }.map(Double.init),
+            localTime: local, received: clock.now)
+    }
+}

@@ -1,0 +1,44 @@
+import RelayCore
+
+/// A session that the other gateways of the fleet have to find as soon as its client knows it: it may come back through
+/// any of them. Until then its target's output and its client's input wait, as while the target is dialled.
+extension Session {
+    /// The id for the client, once other gateways find the session under it; nil: they are being told, and
+    /// `translationConnected` follows.
+    func idToTell() -> String? {
+        switch announcement {
+        case .told(let id): return id
+        case .underway: return nil
+        case .none: return announce(as: SessionIdentity.randomID())
+        }
+    }
+
+    private func announce(as id: String) -> String? {
+        let holder = SessionHolder(self)
+        guard case .translated(let translation) = dialect, translation.value.keepsOutput, let lease,
+            let patience = settings.directory.announce(
+                lease, as: id, whenFound: { holder.loop.submit { holder.session?.announced() } })
+        else { return id }
+        announcement = .underway(id)
+        deadlines.announcement = loop.now + patience
+        armTimer()
+        return nil
+    }
+
+    /// Other gateways find the session, or it isn't kept waiting any longer: the store doesn't answer, or the target
+    /// has ended.
+    func announced() {
+        guard case .underway(let id) = announcement else { return }
+        announcement = .told(id)
+        deadlines.announcement = nil
+        translationConnected()
+        perform([])
+    }
+}
+
+/// How far the other gateways of the fleet know of a session.
+enum SessionAnnouncement {
+    case none
+    case underway(String)
+    case told(String)
+}

@@ -1,0 +1,37 @@
+/// The data of a key for the check of an assertion: `DeviceKey` without its receipt (several kilobytes) and its
+/// history.
+package struct KeyStanding: Sendable, Equatable {
+    package let id: KeyID
+    /// X9.62 uncompressed point on P-256, 65 bytes.
+    package let publicKeyX963: [UInt8]
+    /// `TEAMID.bundle.identifier`: the only app that this key may be used for.
+    package let app: String
+    /// The raw value of the attestation's environment.
+    package let environment: String
+    /// SHA-256 of the trust root that the attestation led to, 32 bytes.
+    package let trustRoot: [UInt8]
+    /// The highest assertion counter admitted so far.
+    package let counter: UInt32
+    package let isRevoked: Bool
+
+    package init(
+        id: KeyID, publicKeyX963: [UInt8], app: String, environment: String, trustRoot: [UInt8], counter: UInt32,
+        isRevoked: Bool
+    ) {
+        self.id = id
+        self.publicKeyX963 = publicKeyX963
+        self.app = app
+        self.environment = environment
+        self.trustRoot = trustRoot
+        self.counter = counter
+        self.isRevoked = isRevoked
+    }
+}
+
+extension DeviceKey {
+    package var standing: KeyStanding {
+        KeyStanding(
+            id: id, publicKeyX963: publicKeyX963, app: app, environment: environment, trustRoot: trustRoot,
+            counter: counter, isRevoked: isRevoked)
+    }
+}

@@ -1,0 +1,195 @@
+package import KeyStore
+import PostgreSQL
+
+/// The revocations of a fleet's store, made for polling: a call reads what has changed since the last one.
+///
+/// Changes have numbers in the order of their commits. Whoever has missed some, because they were forgotten or because
+/// the store has another incarnation and may have gone back, reads everything again. After an error a call goes on
+/// where the last one has come to: a change has the present state read of what it names, so reading it twice does no
+/// harm.
+package actor PostgreSQLRevocations: StoreFeed {
+    private let registry: PostgreSQLKeyRegistry
+    /// Up to where the changes are known.
+    private var position: (incarnation: StoreIncarnation, seq: Int64)?
+    private var known = StoreRevocations()
+    private var unreadable = 0
+    /// What was read and not yet told, because the call ended with an error.
+    private var untold = StoreNews()
+    /// A call is under way, which mustn't be joined by another.
+    private var isBusy = false
+
+    package init(of registry: PostgreSQLKeyRegistry) { self.registry = registry }
+
+    package func ifChanged() async throws(KeyRegistryError) -> StoreRevocations? { try await news()?.revocations }
+
+    /// What has changed since the last answer.
+    ///
+    /// - Returns: nil while another call is under way.
+    package func news() async throws(KeyRegistryError) -> StoreNews? {
+        guard !isBusy else { return nil }
+        isBusy = true
+        defer { isBusy = false }
+        while try await readOn() {}
+        defer { untold = StoreNews() }
+        return untold
+    }
+
+    /// Reads a part of the feed, or everything.
+    ///
+    /// - Returns: false at the feed's end.
+    private func readOn() async throws(KeyRegistryError) -> Bool {
+        let changes = try await registry.changes(after: position?.seq ?? 0)
+        if let current = position, changes.continues(current) {
+            guard let last = changes.entries.last else { return false }
+            try await apply(changes)
+            untold.note(changes)
+            position = (changes.incarnation, last.seq)
+        } else {
+            try await load()
+            untold.noteEverything()
+            position = (changes.incarnation, changes.newest)
+        }
+        untold.noteRevocations(known, unreadableSigningKeys: unreadable)
+        return true
+    }
+
+    private func load() async throws(KeyRegistryError) {
+        var (all, last) = (StoreRevocations(), KeyID?.none)
+        while true {
+            let page = try await registry.revokedKeys(after: last)
+            guard let end = page.last else { break }
+            all.keys.formUnion(page)
+            last = end
+        }
+        all.grants = try await registry.revokedGrants()
+        try await loadSigningKeys(&all)
+        known = all
+    }
+
+    private func loadSigningKeys(_ revocations: inout StoreRevocations) async throws(KeyRegistryError) {
+        let (keys, unreadable) = try await registry.loadSigningKeys()
+        revocations.signingKeys = keys
+        self.unreadable = unreadable
+    }
+
+    private func apply(_ changes: StoreChanges) async throws(KeyRegistryError) {
+        let keys = changes.entries.filter { $0.kind == .key }.compactMap { KeyID(bytes: $0.subject) }
+        if !keys.isEmpty {
+            let revoked = try await registry.revoked(among: Array(Set(keys)))
+            known.keys.subtract(keys)
+            known.keys.formUnion(revoked)
+        }
+        if changes.entries.contains(where: { $0.kind == .token }) {
+            known.grants = try await registry.revokedGrants()
+        }
+        if changes.entries.contains(where: { $0.kind == .signingKeys }) {
+            var all = known
+            try await loadSigningKeys(&all)
+            known = all
+        }
+    }
+}
+
+/// A part of the feed.
+struct StoreChanges: Sendable {
+    struct Entry: Sendable {
+        let seq: Int64
+        let kind: Kind?
+        let subject: [UInt8]
+    }
+
+    /// What `portcullis.note` is called with. Later versions may add others.
+    enum Kind: Int64, Sendable {
+        case key = 1
+        case token = 2
+        case signingKeys = 3
+        case blockList = 4
+    }
+
+    let incarnation: StoreIncarnation
+    let forgottenThrough: Int64
+    let newest: Int64
+    let entries: [Entry]
+
+    func continues(_ position: (incarnation: StoreIncarnation, seq: Int64)) -> Bool {
+        incarnation == position.incarnation && position.seq >= forgottenThrough
+    }
+}
+
+extension StoreNews {
+    fileprivate mutating func note(_ changes: StoreChanges) {
+        for entry in changes.entries {
+            switch entry.kind {
+            case .key: if let key = KeyID(bytes: entry.subject) { noteKey(key) }
+            case .token: noteTokens()
+            case .blockList: noteBlockList()
+            case .signingKeys, nil: break
+            }
+        }
+    }
+}
+
+extension PostgreSQLKeyRegistry {
+    func changes(after seq: Int64) async throws(KeyRegistryError) -> StoreChanges {
+        try await answer(.changes, [.integer(seq), .integer(SQLStatement.changesAtOnce)]) {
+            rows throws(DatabaseError) in
+            guard let first = rows.first else { throw .malformed }
+            let entries = try rows.map { row throws(DatabaseError) -> StoreChanges.Entry? in
+                guard let seq = try row.optionalInteger(3) else { return nil }
+                return StoreChanges.Entry(
+                    seq: seq, kind: StoreChanges.Kind(rawValue: try row.integer(4)), subject: try row.bytes(5))
+            }
+            return StoreChanges(
+                incarnation: try first.incarnation(0), forgottenThrough: try first.integer(1),
+                newest: try first.integer(2), entries: entries.compactMap(\.self))
+        }
+    }
+
+    func revokedKeys(after last: KeyID?) async throws(KeyRegistryError) -> [KeyID] {
+        try await answer(.revokedKeys, [.bytes(last?.bytes ?? [])]) { rows throws(DatabaseError) in
+            try rows.map { row throws(DatabaseError) in try row.keyID(0) }
+        }
+    }
+
+    func revoked(among keys: [KeyID]) async throws(KeyRegistryError) -> [KeyID] {
+        try await answer(.revokedAmong, [.array(of: .bytes, keys.map { .bytes($0.bytes) })]) {
+            rows throws(DatabaseError) in
+            try rows.map { row throws(DatabaseError) in try row.keyID(0) }
+        }
+    }
+
+    func revokedGrants() async throws(KeyRegistryError) -> Set<String> {
+        try await answer(.revokedGrants) { rows throws(DatabaseError) in
+            Set(try rows.map { row throws(DatabaseError) in try row.text(0) })
+        }
+    }
+}
+
+extension SQLStatement {
+    fileprivate static let changesAtOnce: Int64 = 1_000
+    private static let revokedAtOnce = 10_000
+
+    /// Position and entries in one statement, and so of one moment; at least one row.
+    fileprivate static let changes = SQLStatement(
+        "changes", maximumRows: Int(changesAtOnce),
+        """
+        SELECT portcullis.incarnation(), f.forgotten_through,
+            coalesce((SELECT max(n.seq) FROM portcullis.changes n), f.forgotten_through), c.seq, c.kind, c.subject
+        FROM portcullis.feed f LEFT JOIN LATERAL (
+            SELECT e.seq, e.kind, e.subject FROM portcullis.changes e WHERE e.seq > $1::int8
+            ORDER BY e.seq LIMIT $2::int8) c ON true
+        ORDER BY c.seq
+        """)
+    fileprivate static let revokedKeys = SQLStatement(
+        "revoked_keys", maximumRows: revokedAtOnce,
+        """
+        SELECT key_id FROM portcullis.device_key WHERE revoked_at IS NOT NULL AND key_id > $1::bytea
+        ORDER BY key_id LIMIT \(revokedAtOnce)
+        """)
+    fileprivate static let revokedAmong = SQLStatement(
+        "revoked_among", maximumRows: Int(changesAtOnce),
+        "SELECT key_id FROM portcullis.device_key WHERE key_id = ANY ($1::bytea[]) AND revoked_at IS NOT NULL")
+    fileprivate static let revokedGrants = SQLStatement(
+        "revoked_grants", maximumRows: DevelopmentTokenLimits.maximumTokens,
+        "SELECT id FROM portcullis.development_token WHERE revoked_at IS NOT NULL")
+}

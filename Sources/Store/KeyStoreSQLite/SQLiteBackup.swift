@@ -1,0 +1,152 @@
+import GRDB
+import Glibc
+package import KeyStore
+
+/// A copy of a store in one file, made while other processes may be writing to the store.
+///
+/// `VACUUM INTO` reads one snapshot: in the write-ahead log it neither waits for a writer nor delays one. It copies
+/// what the store contains, and nothing that was deleted; tickets are left out. The copy is made under a name of its
+/// own, checked, brought to the disk and then renamed, so that a file of the final name is always a whole store.
+/// Signing keys are in it: only its owner may read it.
+package struct SQLiteBackup: Sendable {
+    /// How long it waits for a lock, in milliseconds. In WAL mode there is none to wait for.
+    private static let busyMilliseconds = 5_000
+
+    package let path: String
+    package let bytes: Int
+    package let keys: Int
+
+    /// Runs on the caller's thread and waits for the disk.
+    ///
+    /// - Parameter replacing: whether an existing file of this name is replaced.
+    package init(of store: String, to path: String, replacing: Bool) throws(SQLiteBackupError) {
+        let source = try backupErrors(.store) { () throws(KeyRegistryError) in
+            try SQLiteStoreFile(path: store, creating: false)
+        }
+        let target = SQLiteStoreFile.anchored(path)
+        try Self.check(target, isNot: source.sqlitePath, replacing: replacing)
+        let draft = try Draft(beside: target)
+        defer { draft.remove() }
+        try backupErrors(.copy) { () throws(KeyRegistryError) in try Self.copy(source, to: draft.path) }
+        try backupErrors(.copy) { () throws(KeyRegistryError) in try Self.removeTickets(from: draft.path) }
+        (bytes, keys) = try backupErrors(.copy) { () throws(KeyRegistryError) in try Self.verify(draft.path) }
+        try draft.publish(as: target, replacing: replacing)
+        self.path = path
+    }
+
+    private static func copy(_ source: SQLiteStoreFile, to path: String) throws(KeyRegistryError) {
+        try SQLiteConnectionPool(source, access: .readOnly, size: 1, busyMilliseconds: busyMilliseconds).use {
+            try SQLiteSchema.checkIdentity(of: $0)
+            try $0.execute(sql: "VACUUM INTO ?", arguments: [path])
+        }
+    }
+
+    /// Their one use would be possible again where the copy is restored.
+    private static func removeTickets(from path: String) throws(KeyRegistryError) {
+        let file = try SQLiteStoreFile(path: path, creating: false)
+        try SQLiteConnectionPool(file, access: .durable, size: 1, busyMilliseconds: busyMilliseconds).use {
+            if try SQLiteSchemaForm.has("kept_ticket", $0) { try KeptTicketTable.removeAll(in: $0) }
+        }
+    }
+
+    private static func verify(_ path: String) throws(KeyRegistryError) -> (bytes: Int, keys: Int) {
+        let file = try SQLiteStoreFile(path: path, creating: false)
+        return try SQLiteConnectionPool(file, access: .readOnly, size: 1, busyMilliseconds: busyMilliseconds).use {
+            try SQLiteSchema.checkIdentity(of: $0)
+            let faults = try String.fetchAll($0, sql: "PRAGMA integrity_check")
+            guard faults == ["ok"] else {
+                throw KeyRegistryError.unavailable("the copy is damaged: \(faults.first ?? "no answer")")
+            }
+            let keys = try Int.fetchOne($0, sql: "SELECT count(*) FROM device_key") ?? 0
+            let pages = try Int.fetchOne($0, sql: "PRAGMA page_count") ?? 0
+            return (pages * (try Int.fetchOne($0, sql: "PRAGMA page_size") ?? 0), keys)
+        }
+    }
+
+    private static func check(_ target: String, isNot store: String, replacing: Bool) throws(SQLiteBackupError) {
+        var found = stat()
+        guard lstat(target, &found) == 0 else { return }
+        for name in [store, store + "-wal", store + "-shm"] {
+            var own = stat()
+            if stat(name, &own) == 0, own.st_dev == found.st_dev, own.st_ino == found.st_ino { throw .isTheStore }
+        }
+        guard replacing else { throw .exists }
+        guard found.st_mode & S_IFMT == S_IFREG else { throw .copy(.unavailable("\(target) is not a regular file")) }
+    }
+}
+
+package enum SQLiteBackupError: Error, Hashable, Sendable {
+    /// The store can't be read.
+    case store(KeyRegistryError)
+    /// The copy can't be written, or is damaged. No file has been left.
+    case copy(KeyRegistryError)
+    /// A file of this name exists.
+    case exists
+    /// The name is that of the store, or of a file that belongs to it.
+    case isTheStore
+}
+
+/// The copy before it has its name.
+private struct Draft {
+    let path: String
+
+    init(beside target: String) throws(SQLiteBackupError) {
+        path = "\(target).part-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
+        try Self.checkDirectory(of: target)
+        let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.failure("\(path) can't be created") }
+        defer { close(descriptor) }
+        guard fchmod(descriptor, 0o600) == 0 else { throw Self.failure("the mode of \(path) can't be set") }
+    }
+
+    /// Who may rename files there could put one of their own in the draft's place, and read what is written into it.
+    private static func checkDirectory(of target: String) throws(SQLiteBackupError) {
+        let directory = SQLiteStoreFile.directory(of: target)
+        var status = stat()
+        guard stat(directory, &status) == 0 else { throw failure("\(directory) can't be looked at") }
+        let isShared = status.st_mode & 0o022 != 0 && status.st_mode & S_ISVTX == 0
+        guard !isShared, [0, geteuid()].contains(status.st_uid) else {
+            throw .copy(
+                .unavailable("\(directory) may be written by other users, who could read the copy: use another"))
+        }
+    }
+
+    /// After this, the copy survives a power cut.
+    func publish(as target: String, replacing: Bool) throws(SQLiteBackupError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.failure("\(path) can't be opened") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw Self.failure("\(path) can't be synchronized") }
+        // A link, unlike a renaming, doesn't replace a file that has come meanwhile.
+        if replacing {
+            guard rename(path, target) == 0 else { throw Self.failure("\(target) can't be replaced") }
+        } else if link(path, target) != 0 {
+            throw errno == EEXIST ? .exists : Self.failure("\(target) can't be created")
+        }
+        remove()
+        try backupErrors(.copy) { () throws(KeyRegistryError) in
+            try SQLiteStoreFile.synchronize(directory: SQLiteStoreFile.directory(of: target))
+        }
+    }
+
+    func remove() {
+        unlink(path)
+        unlink(path + "-journal")
+    }
+
+    private static func failure(_ text: String) -> SQLiteBackupError {
+        .copy(.unavailable("\(text): \(String(cString: strerror(errno)))"))
+    }
+}
+
+private enum BackupSide { case store, copy }
+
+private func backupErrors<Result>(
+    _ side: BackupSide, _ body: () throws(KeyRegistryError) -> Result
+) throws(SQLiteBackupError) -> Result {
+    do throws(KeyRegistryError) {
+        return try body()
+    } catch {
+        throw side == .store ? .store(error) : .copy(error)
+    }
+}

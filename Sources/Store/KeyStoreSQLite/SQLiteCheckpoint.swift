@@ -1,0 +1,75 @@
+import FoundationEssentials
+import GRDB
+import Glibc
+package import KeyStore
+import Synchronization
+
+/// The result of a checkpoint.
+package struct SQLiteCheckpoint: Hashable, Sendable {
+    /// Frames (pages) that are only in the WAL, because a reader still needs older ones. The next checkpoint moves
+    /// them.
+    package let remainingFrames: Int
+    /// Size of the WAL afterwards, in bytes.
+    package let walBytes: Int
+    /// The WAL was truncated to zero bytes.
+    package let truncated: Bool
+}
+
+extension SQLiteKeyDatabase {
+    /// Moves the content of the WAL into the database file. Waits for the disk: never call it on a reactor, or on a
+    /// thread that work with a deadline waits for.
+    ///
+    /// The server calls it every few seconds. Without these calls the WAL grows by one page per admitted assertion. A
+    /// PASSIVE checkpoint does the work and takes no lock that a reader or writer needs. Only a WAL larger than
+    /// `Limits.walTruncationBytes` is then truncated; this holds the write lock briefly, with almost nothing left to
+    /// write.
+    ///
+    /// The first write after a complete checkpoint restarts the WAL, and SQLite makes that write wait for the disk. So
+    /// it is done here, unless the WAL was truncated. A reactor waits only if it commits at exactly that moment.
+    ///
+    /// - throws: `.busy` if another process is checkpointing, which does the same work.
+    @discardableResult
+    package func checkpoint() throws(KeyRegistryError) -> SQLiteCheckpoint {
+        let moved = try checkpoints.use { database -> (version: Int64?, remaining: Int)? in
+            // Read before the checkpoint, so that the next one handles what is written in between.
+            let version = try Int64.fetchOne(database, sql: "PRAGMA data_version")
+            guard version == nil || version != begunAnew.withLock({ $0 }) else { return nil }
+            let frames = try database.checkpoint(.passive)
+            return (version, max(0, frames.walFrameCount - frames.checkpointedFrameCount))
+        }
+        guard let moved else { return SQLiteCheckpoint(remainingFrames: 0, walBytes: walBytes, truncated: false) }
+        guard moved.remaining == 0, walBytes > limits.walTruncationBytes else {
+            if moved.remaining == 0, walBytes > 0, try beginAnew() { begunAnew.withLock { $0 = moved.version } }
+            return SQLiteCheckpoint(remainingFrames: moved.remaining, walBytes: walBytes, truncated: false)
+        }
+        let truncated = try truncate()
+        return SQLiteCheckpoint(remainingFrames: 0, walBytes: walBytes, truncated: truncated)
+    }
+
+    /// Current size of the WAL, in bytes; 0 if there is none.
+    package var walBytes: Int {
+        var status = stat()
+        return stat(path + "-wal", &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    /// Rewrites one page with its existing content. False if another writer held the lock; its write has restarted the
+    /// WAL instead.
+    private func beginAnew() throws(KeyRegistryError) -> Bool {
+        do {
+            try checkpoints.use { try $0.execute(sql: "PRAGMA application_id = \(SQLiteSchema.applicationID)") }
+            return true
+        } catch .busy {
+            return false
+        }
+    }
+
+    /// False if a reader or writer prevented it; a later checkpoint tries again.
+    private func truncate() throws(KeyRegistryError) -> Bool {
+        do {
+            try checkpoints.use { _ = try $0.checkpoint(.truncate) }
+            return true
+        } catch .busy {
+            return false
+        }
+    }
+}

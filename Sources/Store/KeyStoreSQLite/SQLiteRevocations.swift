@@ -1,0 +1,69 @@
+import BlockingWork
+import GRDB
+package import KeyStore
+import Synchronization
+
+/// The revocations of a store, made for polling: a call is almost free as long as nothing was revoked.
+///
+/// SQLite's change counter shows whether something was written; a clock could jump. The store's own marks
+/// (`SQLiteRevisions`) show what, and only that is read. This type has its own connection and thread, so neither a
+/// writer nor a call that waits for the disk delays it.
+package final class SQLiteRevocations: RevocationSource {
+    private let connection: SQLiteConnectionPool
+    private let seen = Mutex(Seen())
+    private let thread: BlockingThreads
+    private let limits: SQLiteKeyDatabase.Limits
+
+    /// As of the last look.
+    private struct Seen {
+        /// SQLite's `data_version`; it changes with every commit of any other connection.
+        var version: Int64?
+        /// Nil: nothing was read yet.
+        var revisions: SQLiteRevisions?
+        var revocations = StoreRevocations()
+    }
+
+    package convenience init(of registry: SQLiteKeyRegistry) throws(KeyRegistryError) {
+        try self.init(of: registry.database)
+    }
+
+    init(of database: SQLiteKeyDatabase) throws(KeyRegistryError) {
+        limits = database.limits
+        thread = BlockingThreads("keys-revoked", maximumWaiting: limits.maximumWaitingCalls)
+        connection = try SQLiteConnectionPool(
+            SQLiteStoreFile(path: database.path, creating: false), access: .readOnly, size: 1,
+            busyMilliseconds: limits.busyMilliseconds)
+    }
+
+    /// All current revocations; nil if they haven't changed since the last answer.
+    package func ifChanged() async throws(KeyRegistryError) -> StoreRevocations? {
+        try await thread.answer(limits) { [self] _ throws(KeyRegistryError) in try look() }
+    }
+
+    /// The same, on the caller's thread.
+    func look() throws(KeyRegistryError) -> StoreRevocations? {
+        let last = seen.withLock { $0 }
+        let present = try connection.use { try Self.read($0, after: last) }
+        seen.withLock { $0 = present }
+        return present.revisions == last.revisions ? nil : present.revocations
+    }
+
+    /// Marks are read before what they stand for, so that the next look notices what is written in between.
+    private static func read(_ database: Database, after last: Seen) throws -> Seen {
+        var present = last
+        present.version = try Int64.fetchOne(database.cachedStatement(sql: "PRAGMA data_version"))
+        guard present.version == nil || present.version != last.version else { return last }
+        let revisions = try SQLiteRevisions(in: database)
+        present.revisions = revisions
+        if revisions.keys != last.revisions?.keys {
+            present.revocations.keys = try DeviceKeyTable.revoked(in: database)
+        }
+        if revisions.tokens != last.revisions?.tokens {
+            present.revocations.grants = try DevelopmentTokenTable.revoked(in: database)
+        }
+        if revisions.signingKeys != last.revisions?.signingKeys {
+            present.revocations.signingKeys = try SigningKeyTable.keys(in: database)
+        }
+        return present
+    }
+}

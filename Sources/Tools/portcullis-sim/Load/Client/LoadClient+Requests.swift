@@ -1,0 +1,67 @@
+import DeviceSimulation
+import Reactors
+
+// MARK: The scenarios without WebSockets: `challenge`, `token` and `proof`
+
+extension LoadClient {
+    /// The client doesn't connect itself: it sends requests over its worker's connections, each one after the last
+    /// answer.
+    func becomeAsker() {
+        stage = .open
+        connectEnded()
+        worker.statistics.connects += 1
+        worker.statistics.connected += 1
+        if worker.isTrafficOn { ask() }
+    }
+
+    func ask() {
+        guard stage == .open, worker.isTrafficOn else { return }
+        let asked = worker.reactor.now
+        worker.statistics.messagesSent += 1
+        request { [self] failure in
+            if let failure {
+                worker.statistics.errors.count(failure)
+                stage = .stopped
+                return
+            }
+            worker.statistics.messagesAnswered += 1
+            if worker.measurement.includes(asked) {
+                worker.statistics.latency.record(nanoseconds: worker.reactor.now - asked)
+            }
+            ask()
+        }
+    }
+
+    private func request(_ done: @escaping (ErrorKind?) -> Void) {
+        switch settings.scenario {
+        case .token: worker.devices?.renew(for: index, done)
+        case .proof: authorize(done)
+        default:
+            worker.requests?.challenge { result in
+                if case .failure(let kind) = result { done(kind) } else { done(nil) }
+            }
+        }
+    }
+
+    /// Asks `/authz` about a request to an imaginary service, as its proxy would.
+    private func authorize(_ done: @escaping (ErrorKind?) -> Void) {
+        guard let devices = worker.devices, let authorizer = worker.authorizer else { return }
+        devices.headers(for: index, "GET", path: Self.service) { [devices] result in
+            switch result {
+            case .failure(let kind): done(kind)
+            case .success(let headers):
+                let original = devices.forwarded("GET", path: Self.service)
+                authorizer.request("GET", "/authz", headers: headers + original, body: [], failure: .notAuthorized) {
+                    result in
+                    switch result {
+                    case .failure(let kind): done(kind)
+                    case .success(let answer):
+                        done(answer.status == 204 ? nil : .refused(status: answer.status, code: "authz"))
+                    }
+                }
+            }
+        }
+    }
+
+    private static let service = "/api/chat/completions"
+}

@@ -1,0 +1,63 @@
+import EdgeTestKit
+import Foundation
+import PortcullisClient
+import Testing
+
+@Suite("A gateway that sends and doesn't read", .timeLimit(.minutes(10)))
+struct StuckSocketTests {
+    /// Has messages to read; whatever is written waits until the socket is read.
+    private final class Socket: WebSocketChannel {
+        let messages: Awaited<[String]>
+        let written = Awaited<[String]>([])
+        let isRead = Awaited(false)
+        private let isClosed = Awaited(false)
+
+        init(_ messages: [String]) { self.messages = Awaited(messages.reversed()) }
+
+        func receive() async throws -> WebSocketMessage {
+            if let next = messages.update({ $0.popLast() }) { return .text(Array(next.utf8)) }
+            try await isClosed.wait(for: "the end", within: .seconds(60)) { $0 ? () : nil }
+            throw WebSocketEnd.closed(code: 1000, reason: "")
+        }
+
+        func send(_ message: WebSocketMessage) async throws {
+            try await isRead.wait(for: "a reader", within: .seconds(60)) { $0 ? () : nil }
+            guard case .text(let bytes) = message else { return }
+            written.update { $0.append(String(decoding: bytes, as: UTF8.self)) }
+        }
+
+        func ping() async throws { try await isRead.wait(for: "a reader", within: .seconds(60)) { $0 ? () : nil } }
+
+        func close(code: UInt16, reason: String) { isClosed.update { $0 = true } }
+    }
+
+    private struct OneSocket: Transport {
+        let socket: Socket
+
+        func send(_ request: GateRequest) async throws -> GateResponse { throw NetworkProblem.unreachable }
+        func openWebSocket(_ request: GateRequest) async throws -> any WebSocketChannel { socket }
+    }
+
+    @Test func `owes it one acknowledgement, the latest`() async throws {
+        let count = 1_000
+        let session =
+            #"{"type":"session","sessionId":"s","token":"t","capabilities":["syncAck","gap","tokenRotation"]}"#
+        let socket = Socket([session] + (1...count).map { #"{"type":"prompt","seq":\#($0 * 64)}"# })
+        let configuration = try GateConfiguration(
+            baseURLString: "http://localhost:1", teamIdentifier: "ABCDE12345", bundleIdentifier: "a.b")
+        let client = GateClient(
+            configuration: configuration, platform: ClientPlatform(transport: OneSocket(socket: socket)))
+        let player = Player(client.connect(ConnectionOptions(.none, dialect: .typed)))
+        try await player.wait(for: "all of them") { seen in
+            seen.events.count { if case .prompt = $0 { true } else { false } } == count
+        }
+        socket.isRead.update { $0 = true }
+        let last = #"{"type":"syncAck","sessionId":"s","lastSeq":\#(count * 64)}"#
+        try await socket.written.wait(for: "the latest") { $0.last == last ? () : nil }
+        // The one before may have been written when the last one came.
+        let written = socket.written.current
+        #expect(written.first == #"{"type":"connect","target":""}"# && written.count <= 3, "\(written.count)")
+        await player.connection.close()
+        #expect(try await player.end().cause == .clientClosed)
+    }
+}
