@@ -1,3 +1,4 @@
+import AppAttest
 import DeviceSimulation
 import Foundation
 import KeyStore
