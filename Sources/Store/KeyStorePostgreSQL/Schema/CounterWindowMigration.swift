@@ -4,11 +4,22 @@ extension PostgreSQLSchema.Migration {
     /// Which counters below the highest were used, for assertions that arrive out of order. The rule is `KeyCounters`.
     ///
     /// Programs of before raise the counter alone, by `advance`. What is known of the counters below the highest is
-    /// good only for that highest, so after that all of them count as used.
+    /// good only for that highest, so after that all of them count as used. Those that may raise a counter may change
+    /// its window from here on, so that gateways of this program go on before the script of the roles is run again.
     static let counterWindows = Self(oldest: 1, script: columns + use + admit + erasure)
 
     private static let columns = """
         ALTER TABLE portcullis.device_key ADD COLUMN window_top int8, ADD COLUMN window_seen int8;
+        DO $$ DECLARE raiser record; BEGIN
+            FOR raiser IN
+                SELECT a.grantee FROM pg_attribute c, aclexplode(c.attacl) a
+                WHERE c.attrelid = 'portcullis.device_key'::regclass AND c.attname = 'counter'
+                    AND a.privilege_type = 'UPDATE'
+            LOOP
+                EXECUTE format('GRANT UPDATE (window_top, window_seen) ON portcullis.device_key TO %s',
+                    CASE raiser.grantee WHEN 0 THEN 'PUBLIC' ELSE raiser.grantee::regrole::text END);
+            END LOOP;
+        END $$;
 
         """
 
