@@ -73,6 +73,8 @@ extension AdmissionCheck {
             "The build was distributed in another way than APPATTEST_VALIDATION_CATEGORIES allows, or the system is older than iOS 27."
         case .counterStored:
             "Two requests of the device ran at once. Send them one after the other, or widen ASSERTION_WINDOW for signed requests."
+        case .counterRise:
+            "Another device may have the key: its counter is more than a million above the last one. Revoke it (`portcullis keys revoke`), unless an old copy of the store was restored."
         case .signedFields:
             "Send X-AppAttest-KeyId, -Challenge, -Assertion and -ClientData, each once. Does the proxy pass them on to /authz?"
         case .clientData:

@@ -48,6 +48,7 @@ extension AdmissionCheck {
         case .counter: "the counter is above the last one"
         case .validationCategory: "the validation category is allowed, where one is required"
         case .counterStored: "no other request has used the counter meanwhile"
+        case .counterRise: "the counter isn't far above the last one"
         case .signedFields: "the X-AppAttest fields are complete, each once and well-formed"
         case .clientData: "the client data is one of the two recipes, with the challenge of the field"
         case .bodyDigest: "the body is the one of the digest"

@@ -123,7 +123,9 @@ struct DecisionRecord: Sendable {
             metrics.registered(.refused, reason: refusal.code)
         case .unstored(let refusal):
             // Always written in full: it corrects an earlier line. The limit of registrations per minute bounds these.
-            write(.registration, refusal.auditOutcome, AppAttestMethod.name, who: nil, refusal: refusal, context)
+            write(
+                .registration, refusal.auditOutcome, AppAttestMethod.name, who: refusal.signer, refusal: refusal,
+                context)
             metrics.registered(.refused, reason: refusal.code)
         }
     }
@@ -238,7 +240,7 @@ struct DecisionRecord: Sendable {
         _ context: RequestContext
     ) {
         guard journal.isInFull(counted, refusal.code, context) else { return }
-        write(event, refusal.auditOutcome, method, who: nil, refusal: refusal, context)
+        write(event, refusal.auditOutcome, method, who: refusal.signer, refusal: refusal, context)
     }
 
     /// - Returns: whether the line is in the audit log.

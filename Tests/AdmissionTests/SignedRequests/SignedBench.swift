@@ -85,8 +85,10 @@ struct SignedBench {
     }
 
     /// Recipe 1.
-    func first(_ device: inout SimulatedDevice, body: String = "", at moment: Moment = start) throws -> Sent {
-        let challenge = challenge(at: moment)
+    func first(
+        _ device: inout SimulatedDevice, body: String = "", over given: String? = nil, at moment: Moment = start
+    ) throws -> Sent {
+        let challenge = given ?? challenge(at: moment)
         let data = Self.clientData(challenge)
         var sent = try sent(
             by: &device, clientData: data, challenge: challenge, hash: sha256(Array((data + body).utf8)), body: body)

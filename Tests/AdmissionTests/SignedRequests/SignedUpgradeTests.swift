@@ -52,9 +52,31 @@ struct SignedUpgradeTests {
         sent[.assertion] = nil
         let refusal = try #require(signed.upgrade(sent).refusal)
         #expect(refusal.answer == .signedFieldMissing && refusal.method.label == "signed_request")
-        #expect(refusal.authenticationScheme == "AppAttest" && !refusal.carriesChallenge)
+        #expect(refusal.authenticationScheme == "AppAttest")
         let off = SignedRequestMethod(nil)
         #expect(off.traits.fields.headers.isEmpty && off.credential(in: signed.bench.request()) == nil)
+    }
+
+    @Test func `a refused client gets the challenge of its dialect for the next attempt`() throws {
+        var device = try signed.bench.registeredDevice()
+        let sent = try signed.first(&device)
+        #expect(signed.upgrade(sent).admitted != nil)
+        let refusal = try #require(signed.upgrade(sent).refusal)
+        let next = try #require(refusal.freshChallenge)
+        #expect(next.field == "X-AppAttest-Next-Challenge")
+        #expect(refusal.headerFields.contains { $0 == (next.field, next.text) })
+        #expect(signed.upgrade(try signed.first(&device, over: next.text)).admitted != nil)
+        var unknown = SimulatedDevice(app: Bench.app)
+        let unregistered = try #require(signed.upgrade(try signed.first(&unknown)).refusal)
+        #expect(unregistered.status == 428 && unregistered.freshChallenge?.field == next.field)
+        #expect(unregistered.message == "device requires re-attestation")
+        // Who tries nothing gets the one of the guide's dialect, as without signed requests.
+        #expect(signed.gate.evaluate(signed.bench.request()).refusal?.freshChallenge?.field == "X-App-Assert-Challenge")
+    }
+
+    @Test func `a revoked key gets no challenge`() throws {
+        var device = try signed.bench.registeredDevice { $0.revokedAt = 1 }
+        #expect(signed.upgrade(try signed.first(&device)).refusal?.freshChallenge == nil)
     }
 
     @Test func `a revoked key stays refused while others are only reported`() throws {

@@ -76,11 +76,11 @@ package enum CheckOrder {
         ]
     /// Of a request that is signed by itself: its form, then what the store knows. The challenge is spent behind the
     /// signature.
-    static let signedRequest: [AdmissionCheck] = signedForm + [.challenge] + key + assertion
+    static let signedRequest: [AdmissionCheck] = signedForm + [.challenge] + key + assertion + [.counterRise]
     private static let signedForm: [AdmissionCheck] = [.signedFields, .clientData, .bodyDigest, .htm, .htu]
     private static let signedRegistration: [AdmissionCheck] =
         [.queue, .rateLimit, .body] + signedForm.filter { $0 != .htm && $0 != .htu } + [.challenge] + key + attestation
-        + assertion.filter { $0 != .counterStored } + [.auditLog, .keyStored, .counterStored]
+        + assertion.filter { $0 != .counterStored } + [.auditLog, .keyStored, .counterStored, .counterRise]
     private static let signedAuthorization: [AdmissionCheck] =
         [.body, .blockList, .identityBlocked, .route] + signedRequest + [.auditLog]
     private static let authorization: [AdmissionCheck] =

@@ -87,7 +87,7 @@ extension RefusalCode {
         case .unknownKey: .keyRegistered
         case .keyRevoked: .keyRevoked
         case .digestMismatch: .bodyDigest
-        case .keyMismatch: .counterStored
+        case .keyMismatch: .counterRise
         case .assertionRejected: .assertionForm
         case .invalidClientCertificate: .certificateVerified
         case .invalidTicket: .ticket

@@ -1,3 +1,5 @@
+import KeyStore
+
 /// What is wrong with a signed request before anything is verified or used up.
 enum SignedRequestFault: Error, Hashable {
     case repeated(SignedField)
@@ -71,6 +73,15 @@ extension Refusal {
     }
 }
 
+extension Refusal {
+    /// The key has signed, and the device that it was attested for hardly has. Who it is goes into the audit log.
+    fileprivate static func mismatch(of key: KeyID, detail: String, failed: FailedCheck) -> Refusal {
+        var refusal = Refusal.signed(.signedKeyMismatch, detail: detail, failed: failed)
+        refusal.signer = Identity.signed(key).subject
+        return refusal
+    }
+}
+
 extension AssertionFault {
     /// For a request that is signed by itself.
     var signedRefusal: Refusal {
@@ -79,7 +90,7 @@ extension AssertionFault {
         case .unregistered, .outOfScope, .forgotten: .signed(.reattestationRequired, detail: detail, failed: failed)
         case .revoked, .revokedMeanwhile: .signed(.keyRevoked, detail: detail, failed: failed)
         case .rejected, .counterUsed: .signed(.signedAssertionRejected, detail: detail, failed: failed)
-        case .counterTooHigh: .signed(.signedKeyMismatch, detail: detail, failed: failed)
+        case .counterTooHigh(_, _, let key): .mismatch(of: key, detail: detail, failed: failed)
         case .challenge(let spending): spending.signedRefusal
         }
     }

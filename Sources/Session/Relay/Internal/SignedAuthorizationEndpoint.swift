@@ -7,8 +7,9 @@ import WireText
 
 /// `/authz` for requests that are signed one by one. Reactor thread.
 ///
-/// It is asked before the endpoint for access tokens: one `X-AppAttest-*` field chooses this one. A refusal is 401 or
-/// 403 here too; its status, as clients get it elsewhere, is in `X-Refusal-Status`.
+/// It is asked before the endpoint for access tokens: one `X-AppAttest-*` field chooses this one, and so does
+/// `/admit/signed`. A refusal is 401 or 403 here too; its status, as clients get it elsewhere, is in
+/// `X-Refusal-Status`.
 struct SignedAuthorizationEndpoint: InternalEndpoint {
     private let authorization: SignedAuthorization
     private let record: DecisionRecord
@@ -33,7 +34,7 @@ struct SignedAuthorizationEndpoint: InternalEndpoint {
         guard let demand = AuthorizationDemand(path: exchange.path, query: exchange.query) else { return false }
         let (head, reactor) = (exchange.head, exchange.reactor)
         let fields = SignedFields(head.texts)
-        guard fields.arePresent else { return false }
+        guard fields.arePresent || SignedAuthorization.isDemanded(by: demand.methods) else { return false }
         let context = proxies.context(of: head, reactor)
         let isEnvoy = !demand.rest.isEmpty
         do throws(OriginalRequest.Fault) {

@@ -30,7 +30,7 @@ package struct AppAttestMethod: AdmissionMethod {
 
     private var challenge: MethodTraits.Challenge? {
         guard let challenges = settings?.challenges else { return nil }
-        return { challenges.issue(at: $0).nonce }
+        return { FreshChallenge(challenges.issue(at: $0).nonce, in: "X-App-Assert-Challenge") }
     }
 
     package func credential(in request: AdmissionRequest) -> AssertionCredential? {

@@ -84,7 +84,7 @@ struct AssertionCheck: Sendable {
         case .admitted, .notAdvanced(.advanced): return
         case .refused(let mark): throw .challenge(mark.refused() ?? .alreadySpent)
         case .notAdvanced(.notHigher(let stored)): throw .counterUsed(signed.assertion.counter, stored: stored)
-        case .notAdvanced(.tooHigh(let stored)): throw .counterTooHigh(signed.assertion.counter, stored: stored)
+        case .notAdvanced(.tooHigh(let stored)): throw .counterTooHigh(signed.assertion.counter, stored: stored, of: id)
         case .notAdvanced(.unknownKey): throw .forgotten
         case .notAdvanced(.revoked): throw .revokedMeanwhile
         }
@@ -100,7 +100,7 @@ enum AssertionFault: Error {
     /// The store has refused the challenge. Never `.spent`.
     case challenge(ChallengeSpending)
     case counterUsed(UInt32, stored: UInt32)
-    case counterTooHigh(UInt32, stored: UInt32)
+    case counterTooHigh(UInt32, stored: UInt32, of: KeyID)
     case forgotten
     case revokedMeanwhile
 
@@ -126,8 +126,8 @@ enum AssertionFault: Error {
         case .outOfScope(let failed), .rejected(_, let failed): failed
         case .challenge(let spending): spending.failed
         case .counterUsed(let counter, let stored): .counterStored(counter, stored: stored)
-        case .counterTooHigh(let counter, let stored):
-            FailedCheck(.counterStored, expected: "a counter not far above \(stored)", received: "\(counter)")
+        case .counterTooHigh(let counter, let stored, _):
+            FailedCheck(.counterRise, expected: "a counter not far above \(stored)", received: "\(counter)")
         case .forgotten, .revokedMeanwhile: FailedCheck(.counterStored)
         }
     }

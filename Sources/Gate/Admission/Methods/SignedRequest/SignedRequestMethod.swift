@@ -21,7 +21,12 @@ package struct SignedRequestMethod: AdmissionMethod {
             name: Self.name, identityNames: [Self.name],
             fields: CredentialFieldNames(
                 headers: settings == nil ? [] : (SignedField.choosing + [.bodyDigest]).map(\.name)), cost: 1,
-            needsSharedSecret: true, challenge: nil, exemption: nil)
+            needsSharedSecret: true, challenge: challenge, exemption: nil)
+    }
+
+    private var challenge: MethodTraits.Challenge? {
+        guard let challenges = settings?.appAttest.challenges else { return nil }
+        return { FreshChallenge(challenges.issueForSigned(at: $0).nonce, in: SignedField.nextChallenge) }
     }
 
     package func credential(in request: AdmissionRequest) -> SignedCredential? {
@@ -122,6 +127,13 @@ package struct VerifiedSignedRequest: Sendable {
         app = signed.app
         self.digest = digest
         proof = AppAttestProof(signed.assertion, by: key, app: signed.app)
+    }
+}
+
+extension SignedAuthorization {
+    /// Whether a location admits signed requests alone.
+    package static func isDemanded(by methods: Set<String>?) -> Bool {
+        methods == Set([SignedRequestMethod.name.route].compactMap(\.self))
     }
 }
 
