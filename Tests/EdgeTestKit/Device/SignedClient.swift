@@ -135,24 +135,39 @@ package final class SignedClient: Sendable {
     // MARK: Requests of services
 
     /// The fields of a request with recipe 1, with the challenge as a client escapes it.
-    package func fields(body: String = "") async throws -> [String: String] {
-        let (device, challenge) = (device, try await challenge())
+    ///
+    /// - Parameters:
+    ///   - given: nil: a new one is fetched, as the client does for each request of a service.
+    ///   - counter: nil: the next one.
+    package func fields(
+        body: String = "", over given: String? = nil, counter: UInt32? = nil
+    ) async throws -> [String: String] {
+        let device = device
+        let challenge = if let given { given } else { try await challenge() }
         let data = Self.clientData(challenge)
-        let assertion = try device.assertion(clientDataHash: Array(SHA256.hash(data: Array((data + body).utf8))))
+        let assertion = try device.assertion(
+            clientDataHash: Array(SHA256.hash(data: Array((data + body).utf8))), counter: counter)
         return Self.fields(device, challenge, data, assertion, body: body)
     }
 
     /// The same with recipe 2.
-    package func fields(_ method: String, _ url: String, body: String = "") async throws -> [String: String] {
-        let (device, challenge) = (device, try await challenge())
-        let digest =
-            body.isEmpty
-            ? "absent" : "sha-256=:\(Data(SHA256.hash(data: Array(body.utf8))).base64EncodedString()):"
+    package func fields(
+        _ method: String, _ url: String, body: String = "", over given: String? = nil, counter: UInt32? = nil
+    ) async throws -> [String: String] {
+        let device = device
+        let challenge = if let given { given } else { try await challenge() }
         let data =
             #"{"challenge":"\#(Self.escaped(challenge))","htm":"\#(method)","htu":"\#(Self.escaped(url))","#
-            + #""digest":"\#(Self.escaped(digest))"}"#
-        let assertion = try device.assertion(clientDataHash: Array(SHA256.hash(data: Array(data.utf8))))
+            + #""digest":"\#(Self.escaped(Self.digest(body)))"}"#
+        let assertion = try device.assertion(
+            clientDataHash: Array(SHA256.hash(data: Array(data.utf8))), counter: counter)
         return Self.fields(device, challenge, data, assertion, body: body)
+    }
+
+    /// As recipe 2 signs it (RFC 9530).
+    package static func digest(_ body: String) -> String {
+        guard !body.isEmpty else { return "absent" }
+        return "sha-256=:\(Data(SHA256.hash(data: Array(body.utf8))).base64EncodedString()):"
     }
 
     private static func fields(
