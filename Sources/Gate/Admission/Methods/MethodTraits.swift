@@ -39,7 +39,7 @@ package struct MethodTraits: Sendable {
 }
 
 /// A challenge for a refused client's next attempt, with the header field that brings it.
-package struct FreshChallenge: Hashable, Sendable {
+package struct FreshChallenge: Sendable {
     package let field: String
     package let text: String
 

@@ -21,6 +21,9 @@ package struct SignedAuthorization: Sendable {
         (self.seesBodies, self.maximumBodyBytes) = (seesBodies, maximumBodyBytes)
     }
 
+    /// Whether a location admits signed requests alone.
+    package static func isDemanded(by methods: Set<String>?) -> Bool { methods == [route] }
+
     /// One question of a proxy.
     package struct Question: Sendable {
         package var request: OriginalRequest

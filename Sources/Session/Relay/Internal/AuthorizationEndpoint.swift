@@ -111,11 +111,13 @@ struct AuthorizationEndpoint: InternalEndpoint {
         return Self.refusal(refusal, requestID: context.id)
     }
 
-    static func refusal(_ refusal: Refusal, requestID: String) -> HTTPAnswer {
+    /// - Parameter passesReattestation: whether the proxy passes 428 on.
+    static func refusal(_ refusal: Refusal, requestID: String, passesReattestation: Bool = false) -> HTTPAnswer {
         let answer = JSONAnswers.refusal(refusal, requestID: requestID)
         var headers = answer.headers + [("X-Refusal-Request-Id", requestID)]
         headers.append(("X-Refusal-Description", refusal.description(ofRequest: requestID) ?? refusal.message))
-        return HTTPAnswer(status: status(of: refusal), headers: headers, body: answer.body)
+        let status = passesReattestation && refusal.status == 428 ? 428 : status(of: refusal)
+        return HTTPAnswer(status: status, headers: headers, body: answer.body)
     }
 
     /// 401 if another credential could succeed, otherwise 403.

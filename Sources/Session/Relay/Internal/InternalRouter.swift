@@ -128,8 +128,8 @@ final class InternalRouter: InternalHandler {
     }
 }
 
-/// What the path of a question says, which is the proxy's configuration: `/authz`, behind any of `/admit/METHOD` and
-/// `/route/NAME`, each once.
+/// What the path of a question says, which is the proxy's configuration: `/authz`, behind any of `/admit/METHOD`,
+/// `/route/NAME` and `/status/428`, each once.
 ///
 /// It isn't in the query, because some proxies append their client's.
 struct AuthorizationDemand: Equatable {
@@ -137,6 +137,8 @@ struct AuthorizationDemand: Equatable {
     private(set) var methods: Set<String>?
     /// For development tokens that are limited to routes.
     private(set) var route: String?
+    /// `/status/428`: the proxy passes 428 on, too. Without it that is 403: nginx makes 500 of it.
+    private(set) var passesReattestation = false
     /// The rest after `/authz`, with the query, if the proxy appends its client's path (Envoy); otherwise empty.
     let rest: String
 
@@ -149,6 +151,7 @@ struct AuthorizationDemand: Equatable {
             switch WireWord(name) {
             case "admit" where methods == nil: methods = Self.methods(value)
             case "route" where route == nil: route = String(value)
+            case "status" where !passesReattestation && value.hasSameBytes(as: "428"): passesReattestation = true
             default: return nil
             }
             path = rest
@@ -165,7 +168,8 @@ struct AuthorizationDemand: Equatable {
     /// `/NAME/VALUE` and the rest; nil if `/authz` or anything but an option follows.
     private static func option(_ path: Substring) -> (name: Substring, value: Substring, rest: Substring)? {
         let parts = path.splitAtBytes(maxSplits: 3) { $0 == UInt8(ascii: "/") }
-        guard parts.count == 4, parts[0].isEmpty, ["admit", "route"].containsBytes(of: parts[1]), !parts[2].isEmpty
+        guard parts.count == 4, parts[0].isEmpty, ["admit", "route", "status"].containsBytes(of: parts[1]),
+            !parts[2].isEmpty
         else { return nil }
         return (parts[1], parts[2], path[path.utf8.index(before: parts[3].startIndex)...])
     }

@@ -8,8 +8,8 @@ import WireText
 /// `/authz` for requests that are signed one by one. Reactor thread.
 ///
 /// It is asked before the endpoint for access tokens: one `X-AppAttest-*` field chooses this one, and so does
-/// `/admit/signed`. A refusal is 401 or 403 here too; its status, as clients get it elsewhere, is in
-/// `X-Refusal-Status`.
+/// `/admit/signed`. A refusal is 401 or 403 here too, and 428 only behind `/status/428`; its status, as clients get it
+/// elsewhere, is in `X-Refusal-Status`.
 struct SignedAuthorizationEndpoint: InternalEndpoint {
     private let authorization: SignedAuthorization
     private let record: DecisionRecord
@@ -36,7 +36,6 @@ struct SignedAuthorizationEndpoint: InternalEndpoint {
         let fields = SignedFields(head.texts)
         guard fields.arePresent || SignedAuthorization.isDemanded(by: demand.methods) else { return false }
         let context = proxies.context(of: head, reactor)
-        let isEnvoy = !demand.rest.isEmpty
         do throws(OriginalRequest.Fault) {
             let question = SignedAuthorization.Question(
                 request: try OriginalRequest(
@@ -44,48 +43,52 @@ struct SignedAuthorizationEndpoint: InternalEndpoint {
                 fields: fields, body: (exchange.bodyReader as? BodyHashing)?.finished, address: context.address,
                 methods: demand.methods, moment: context.moment)
             switch authorization.decision(on: question) {
-            case .decided(let outcome): exchange.respond(answer(outcome, isEnvoy: isEnvoy, context, reactor))
+            case .decided(let outcome): exchange.respond(answer(outcome, demand, context, reactor))
             case .later(let later):
                 let pinned = Pinned((exchange: exchange, endpoint: self), to: reactor)
                 later.whenDecided { outcome in
                     reactor.submit {
                         let (exchange, endpoint) = pinned.value
                         exchange.respond(
-                            endpoint.answer(outcome, isEnvoy: isEnvoy, context, exchange.reactor))
+                            endpoint.answer(outcome, demand, context, exchange.reactor))
                     }
                 }
             }
         } catch {
             let refusal = Refusal(.signedFieldsMalformed, detail: "\(error)", failed: FailedCheck(.body))
-            exchange.respond(refuse(refusal, context, reactor))
+            exchange.respond(refuse(refusal, demand, context, reactor))
         }
         return true
     }
 
     private func answer(
-        _ result: SignedAuthorization.Outcome, isEnvoy: Bool, _ context: RequestContext, _ reactor: Reactor
+        _ result: SignedAuthorization.Outcome, _ demand: AuthorizationDemand, _ context: RequestContext,
+        _ reactor: Reactor
     ) -> HTTPAnswer {
         switch result {
-        case .success(.success(let verified)): admit(verified, isEnvoy: isEnvoy, context, reactor)
-        case .success(.failure(let refused)): refuse(refused.refusal, context, reactor)
+        case .success(.success(let verified)): admit(verified, demand, context, reactor)
+        case .success(.failure(let refused)): refuse(refused.refusal, demand, context, reactor)
         case .failure(let error):
-            refuse(Refusal(.storeUnavailable, detail: "\(error)", retryAfter: 1), context, reactor)
+            refuse(Refusal(.storeUnavailable, detail: "\(error)", retryAfter: 1), demand, context, reactor)
         }
     }
 
     private func admit(
-        _ verified: VerifiedSignedRequest, isEnvoy: Bool, _ context: RequestContext, _ reactor: Reactor
+        _ verified: VerifiedSignedRequest, _ demand: AuthorizationDemand, _ context: RequestContext, _ reactor: Reactor
     ) -> HTTPAnswer {
         record.authorized(verified)
         var fields = verified.identityFields
         fields += [("X-Portcullis-Request-Id", context.id), ("Cache-Control", "no-store"), next(reactor)]
         // Envoy accepts no other status as permission.
-        return HTTPAnswer(status: isEnvoy ? 200 : 204, headers: fields)
+        return HTTPAnswer(status: demand.rest.isEmpty ? 204 : 200, headers: fields)
     }
 
-    private func refuse(_ refusal: Refusal, _ context: RequestContext, _ reactor: Reactor) -> HTTPAnswer {
+    private func refuse(
+        _ refusal: Refusal, _ demand: AuthorizationDemand, _ context: RequestContext, _ reactor: Reactor
+    ) -> HTTPAnswer {
         record.signedRequestRefused(refusal, context)
-        var answer = AuthorizationEndpoint.refusal(refusal, requestID: context.id)
+        var answer = AuthorizationEndpoint.refusal(
+            refusal, requestID: context.id, passesReattestation: demand.passesReattestation)
         answer.headers += [("X-Refusal-Status", String(refusal.status)), next(reactor)]
         return answer
     }

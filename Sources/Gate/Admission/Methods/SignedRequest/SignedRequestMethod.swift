@@ -131,10 +131,8 @@ package struct VerifiedSignedRequest: Sendable {
 }
 
 extension SignedAuthorization {
-    /// Whether a location admits signed requests alone.
-    package static func isDemanded(by methods: Set<String>?) -> Bool {
-        methods == Set([SignedRequestMethod.name.route].compactMap(\.self))
-    }
+    /// Its name in what a location admits.
+    static var route: String { SignedRequestMethod.name.route ?? "" }
 }
 
 extension Identity {
