@@ -8,27 +8,34 @@ import Synchronization
 /// words decide what it does next.
 package final class SignedClient: Sendable {
     private struct State {
+        var gateway: GatewayProcess
         var device: TestDevice
         var isRegistered = false
+        /// `key mismatch` of a service clears the key: the client is stranded until it registers again.
+        var isStranded = false
         var next: String?
         /// Attempts to rotate the key, in one window of 300 s for all operations.
         var rotations = 0
     }
 
     private let apple: SimulatedApple
-    private let gateway: GatewayProcess
     private let prefix: String
     private let state: Mutex<State>
 
     package static let maximumRotations = 3
 
     package init(_ apple: SimulatedApple, at gateway: GatewayProcess, prefix: String = "") throws {
-        (self.apple, self.gateway, self.prefix) = (apple, gateway, prefix)
-        state = Mutex(State(device: try apple.device()))
+        (self.apple, self.prefix) = (apple, prefix)
+        state = Mutex(State(gateway: gateway, device: try apple.device()))
     }
 
     package var device: TestDevice { state.withLock { $0.device } }
     package var rotations: Int { state.withLock { $0.rotations } }
+    package var isStranded: Bool { state.withLock { $0.isStranded } }
+    private var gateway: GatewayProcess { state.withLock { $0.gateway } }
+
+    /// The gateway was started again, or another one has its store.
+    package func move(to gateway: GatewayProcess) { state.withLock { $0.gateway = gateway } }
 
     /// As after the app's data were restored on another gateway's store.
     package func believesItIsRegistered() { state.withLock { $0.isRegistered = true } }
@@ -68,13 +75,17 @@ package final class SignedClient: Sendable {
         }
     }
 
-    package func registerOnce(path: String = "/register") async throws -> ReceivedAnswer {
+    /// - Parameter counter: nil: the next one.
+    package func registerOnce(path: String = "/register", counter: UInt32? = nil) async throws -> ReceivedAnswer {
+        if isStranded, let device = try? apple.device() {
+            state.withLock { ($0.device, $0.isRegistered, $0.isStranded) = (device, false, false) }
+        }
         let (device, attests) = state.withLock { ($0.device, !$0.isRegistered) }
         let challenge = try await stored()
         let data = Self.clientData(challenge)
         let hash = Array(SHA256.hash(data: Array(data.utf8)))
         let attestation = try attests ? device.attestation(clientDataHash: hash) : nil
-        let assertion = try device.assertion(clientDataHash: hash)
+        let assertion = try device.assertion(clientDataHash: hash, counter: counter)
         let answer = try await send("POST", path, device, challenge, data, assertion, attestation)
         if answer.status == 200 || answer.status == 201 {
             guard let next = Self.nextChallenge(in: answer) else { throw EdgeTestError("no next challenge: \(answer)") }
@@ -131,6 +142,29 @@ package final class SignedClient: Sendable {
             return true
         }
     }
+
+    /// A request of a service: `key mismatch` clears the key, and any other 401 or 428 is tried again, up to
+    /// ``attempts`` times in all. Each attempt has a new challenge.
+    ///
+    /// - Parameter attempt: sends it, with the proxy's status in the answer.
+    package func perform(
+        _ attempt: @Sendable () async throws -> SignedAnswer
+    ) async throws -> (answer: SignedAnswer, attempts: Int) {
+        var attempts = 0
+        while true {
+            let answer = try await attempt()
+            attempts += 1
+            guard answer.status == 401 || answer.status == 428 else { return (answer, attempts) }
+            if answer.text.lowercased().contains("key mismatch") {
+                state.withLock { $0.isStranded = true }
+                return (answer, attempts)
+            }
+            if attempts == Self.attempts { return (answer, attempts) }
+        }
+    }
+
+    /// One and a retry, four times.
+    package static let attempts = 8
 
     // MARK: Requests of services
 
@@ -190,4 +224,18 @@ package final class SignedClient: Sendable {
     private static func clientData(_ challenge: String) -> String { #"{"challenge":"\#(escaped(challenge))"}"# }
 
     private static func escaped(_ text: String) -> String { text.replacingOccurrences(of: "/", with: #"\/"#) }
+}
+
+/// What a client gets of a refusal, or of a service, through a proxy that passes status and words on.
+package struct SignedAnswer: Sendable {
+    package let status: Int
+    package let text: String
+
+    package init(status: Int, text: String) { (self.status, self.text) = (status, text) }
+
+    /// As the examples in `config/` rebuild it from an answer of `/authz`.
+    package init(asked answer: ReceivedAnswer) {
+        status = answer["x-refusal-status"].flatMap { Int($0) } ?? answer.status
+        text = answer.errorText ?? answer.text
+    }
 }
