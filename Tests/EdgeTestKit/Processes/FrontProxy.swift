@@ -38,9 +38,12 @@ package final class FrontProxy: Sendable {
     ///   - socketPath: the gateway's `ADMIN_BIND`.
     ///   - apiPort: of an HTTPS server with the test certificate for localhost.
     ///   - gatewayPort: of the gateway, without TLS: its paths are served on the same origin. nil: they aren't.
+    ///   - asksWithBodies: nginx asks with the bodies of requests below /signed/, by its JavaScript module. Of nginx
+    ///     alone.
     ///   - port: that clients connect to.
     package static func start(
-        _ kind: Kind, asking socketPath: String, apiPort: Int, gatewayPort: Int? = nil, port: Int? = nil
+        _ kind: Kind, asking socketPath: String, apiPort: Int, gatewayPort: Int? = nil, asksWithBodies: Bool = false,
+        port: Int? = nil
     ) async throws -> FrontProxy {
         let (directory, certificates) = (try TemporaryDirectory(), try await DevCertificates.shared())
         let port = try port ?? freePort()
@@ -63,11 +66,20 @@ package final class FrontProxy: Sendable {
                     ("proxy_pass https://api.provider.example;", "proxy_pass https://127.0.0.1:\(apiPort);"),
                     ("include /etc/portcullis/provider-key.conf", "include \(directory.file("provider-key.conf"))"),
                     ("#include /etc/nginx/portcullis-gateway.conf", "include \(gateway)"),
+                    (
+                        "#include /etc/nginx/portcullis-signed.conf",
+                        (asksWithBodies ? "" : "#") + "include \(directory.file("signed.conf"))"
+                    ),
                     ("/etc/ssl/certs/ca-certificates.crt", certificates.serverCA),
                 ])
+            if asksWithBodies {
+                _ = try directory.write(
+                    signedPart(directory, certificates, apiPort: apiPort, gatewayPort ?? 9), to: "signed.conf")
+            }
             _ = try directory.write("set $provider_key \"\(providerKey)\";\n", to: "provider-key.conf")
             _ = try directory.write(server, to: "portcullis.conf")
-            let configuration = try directory.write(Self.nginx(in: directory), to: "nginx.conf")
+            let module = asksWithBodies ? "load_module \(try ServerProgram.nginxJavaScript);" : ""
+            let configuration = try directory.write(module + Self.nginx(in: directory), to: "nginx.conf")
             child = try ChildProcess(program, ["-e", "stderr", "-p", directory.path, "-c", configuration])
         case .caddy:
             let site = try replace(
@@ -112,6 +124,23 @@ package final class FrontProxy: Sendable {
         let name = kind == .nginx ? "nginx-gateway.conf.example" : "Caddyfile-gateway.example"
         let example = try String(contentsOfFile: ServerProgram.repository + "/config/" + name, encoding: .utf8)
         return try replace(in: example, [("127.0.0.1:6200", "127.0.0.1:\(port)")])
+    }
+
+    /// The example that asks with bodies, and its script.
+    private static func signedPart(
+        _ directory: TemporaryDirectory, _ certificates: DevCertificates, apiPort: Int, _ gatewayPort: Int
+    ) throws -> String {
+        let folder = ServerProgram.repository + "/config/"
+        let script = try directory.write(
+            try String(contentsOfFile: folder + "nginx-signed.js.example", encoding: .utf8), to: "signed.js")
+        return try replace(
+            in: try String(contentsOfFile: folder + "nginx-signed.conf.example", encoding: .utf8),
+            [
+                ("js_import signed from /etc/nginx/portcullis-signed.js", "js_import signed from \(script)"),
+                ("127.0.0.1:6200", "127.0.0.1:\(gatewayPort)"),
+                ("proxy_pass https://api.provider.example;", "proxy_pass https://127.0.0.1:\(apiPort);"),
+                ("/etc/ssl/certs/ca-certificates.crt", certificates.serverCA),
+            ])
     }
 
     /// Every text must be there: otherwise the example has changed, and this isn't a test of it.
