@@ -196,7 +196,7 @@ extension Registrar {
     ) async throws(RefusedRequest) {
         let use = CounterUse(
             signed.assertion.counter, in: settings.window, admitsLower: true,
-            maximumRise: SignedRequestSettings.maximumRise)
+            maximumRise: UInt32(SignedRequestSettings.maximumRise))
         let advance: CounterAdvance
         do throws(KeyRegistryError) {
             advance = try await registry.use(use, of: id, at: moment.unixMilliseconds)
