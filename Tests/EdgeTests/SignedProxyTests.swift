@@ -11,6 +11,7 @@ extension EdgeTests {
         @Test(arguments: FrontProxy.Kind.allCases)
         func `recipe 2 passes both, and the service reads the digest to compare`(kind: FrontProxy.Kind) async throws {
             let house = try await House(kind)
+            #expect(try await house.send("GET", "/challenge", [:], "").field("challenge")?.isEmpty == false)
             let url = house.proxy.origin + "/preferences?a=b"
             let fields = try await house.client.fields("PUT", url, body: Self.body)
             let (answer, request) = try await house.passes("PUT", "/preferences?a=b", fields, Self.body)
@@ -80,8 +81,7 @@ extension EdgeTests {
         // MARK: With bodies
 
         @Test func `nginx's JavaScript asks with the body, and the service gets the same one`() async throws {
-            let house = try await House(.nginx, asksWithBodies: true)
-            #expect(try await house.send("GET", "/keys/challenge", [:], "").field("challenge")?.isEmpty == false)
+            let house = try await House(.nginx, .bodies)
             for (method, body) in [("PUT", Self.body), ("POST", String(repeating: "é", count: 30_000)), ("GET", "")] {
                 var fields = try await house.client.fields(body: body)
                 fields["X-Portcullis-Subject"] = "admin"
@@ -101,7 +101,7 @@ extension EdgeTests {
         }
 
         @Test func `behind nginx's JavaScript no other body passes`() async throws {
-            let house = try await House(.nginx, asksWithBodies: true)
+            let house = try await House(.nginx, .bodies)
             let other = Self.body.replacingOccurrences(of: "true", with: "TRUE")
             for arrived in [other, "", String(Self.body.dropLast()), Self.body + " "] {
                 var fields = try await house.client.fields(body: Self.body)
@@ -124,7 +124,7 @@ extension EdgeTests {
         }
 
         @Test func `a body without a length is refused behind nginx's JavaScript`() async throws {
-            let house = try await House(.nginx, asksWithBodies: true)
+            let house = try await House(.nginx, .bodies)
             let fields = try await house.client.fields(body: "abc")
             let connection = try await house.proxy.connect()
             try await connection.send(
@@ -158,22 +158,22 @@ extension EdgeTests {
             let client: SignedClient
             private let directory: TemporaryDirectory
 
-            init(_ kind: FrontProxy.Kind, asksWithBodies: Bool = false) async throws {
+            init(_ kind: FrontProxy.Kind, _ signing: FrontProxy.Signing = .digests) async throws {
                 let (directory, apple) = (try TemporaryDirectory(), try SimulatedApple())
                 let (port, socket) = (try FrontProxy.freePort(), directory.file("admin.sock"))
                 (self.directory, self.apple) = (directory, apple)
                 api = try await TargetServer.start(tls: try await DevCertificates.shared().server)
                 edge = try await Edge.start {
                     $0.appAttest(apple).setting("ADMIN_BIND", "unix:" + socket).setting("SIGNED_REQUESTS", "on")
-                        .setting("SIGNED_REQUESTS_PREFIX", "/keys").setting("AUTHZ_BODY", "forwarded")
+                        .setting("AUTHZ_BODY", "forwarded")
                         .setting("PUBLIC_ORIGIN", "https://localhost:\(port)")
                         .setting("TRUSTED_PROXY_CIDRS", "127.0.0.1")
                         .setting("MAX_CONNECTIONS_PER_ADDRESS", "100000")
                 }
                 proxy = try await FrontProxy.start(
                     kind, asking: socket, apiPort: api.port, gatewayPort: edge.gateway.port,
-                    asksWithBodies: asksWithBodies, port: port)
-                client = try SignedClient(apple, at: edge.gateway, prefix: "/keys")
+                    signing: signing, port: port)
+                client = try SignedClient(apple, at: edge.gateway)
                 #expect(try await client.register().status == 201)
             }
 

@@ -20,7 +20,8 @@ struct SignedBench {
     var seesBodies = true
     var blockList = BlockList()
 
-    init() throws { bench = try Bench() }
+    /// - Parameter bench: nil: a new one.
+    init(_ bench: Bench? = nil) throws { self.bench = try bench ?? Bench() }
 
     var settings: SignedRequestSettings {
         var appAttest = bench.appAttest(over: bench.registry)

@@ -99,6 +99,38 @@ struct SignedRegistrarTests {
         #expect(await register(good).refusal?.answer == .signedChallengeRefused)
     }
 
+    @Test func `a field that is repeated, or over its limit, is refused`() async throws {
+        var device = SimulatedDevice(app: Bench.app)
+        let good = try sent(&device)
+        for field in [SignedField.keyID, .challenge, .assertion, .clientData, .bodyDigest, .attestation] {
+            var wrong = good
+            let text = try #require(good[field])
+            wrong.values[field.name] = [text, text]
+            let repeated = await register(wrong).refusal
+            #expect(repeated?.answer == .signedFieldsMalformed && repeated?.failed.check == .signedFields)
+            wrong.values[field.name] = [String(repeating: "A", count: 90_000)]
+            let long = await register(wrong).refusal
+            let check: AdmissionCheck = field == .challenge ? .clientData : .signedFields
+            #expect(long?.answer == .signedFieldsMalformed && long?.failed.check == check, "\(field.name)")
+        }
+        var large = good
+        large.body = String(repeating: "a", count: 65_537)
+        #expect(await register(large).refusal?.answer == .bodyTooLarge)
+        #expect(await register(good).registered != nil)
+    }
+
+    @Test func `above its rate nothing is spent`() async throws {
+        var device = SimulatedDevice(app: Bench.app)
+        let limited = Registrar(
+            settings: signed.settings.appAttest, registry: signed.bench.registry,
+            verifier: AttestationVerifier(trustRoot: signed.bench.trustRoot, policy: signed.bench.policy),
+            limits: EndpointLimits(registrationsPerMinute: 1))
+        let (first, second) = (try sent(&device), try sent(&device))
+        #expect(await limited.registerSigned(request(first)) { _ in nil }.registered != nil)
+        #expect(await limited.registerSigned(request(second)) { _ in nil }.refusal?.answer == .rateLimited)
+        #expect(await register(second).registered != nil)
+    }
+
     @Test func `an assertion over the body as well is refused here`() async throws {
         var device = SimulatedDevice(app: Bench.app)
         var sent = try sent(&device)

@@ -10,6 +10,15 @@ package final class FrontProxy: Sendable {
         package var description: String { rawValue }
     }
 
+    /// Whether devices sign their requests.
+    package enum Signing: Sendable {
+        case off
+        /// With the digests of their bodies.
+        case digests
+        /// Of requests below /signed/ nginx asks with the bodies, by its JavaScript module.
+        case bodies
+    }
+
     /// The proxy's own credential for the API.
     package static let providerKey = "sk-provider-key-of-these-tests"
 
@@ -38,16 +47,15 @@ package final class FrontProxy: Sendable {
     ///   - socketPath: the gateway's `ADMIN_BIND`.
     ///   - apiPort: of an HTTPS server with the test certificate for localhost.
     ///   - gatewayPort: of the gateway, without TLS: its paths are served on the same origin. nil: they aren't.
-    ///   - asksWithBodies: nginx asks with the bodies of requests below /signed/, by its JavaScript module. Of nginx
-    ///     alone.
+    ///   - signing: `.bodies` of nginx alone.
     ///   - port: that clients connect to.
     package static func start(
-        _ kind: Kind, asking socketPath: String, apiPort: Int, gatewayPort: Int? = nil, asksWithBodies: Bool = false,
+        _ kind: Kind, asking socketPath: String, apiPort: Int, gatewayPort: Int? = nil, signing: Signing = .off,
         port: Int? = nil
     ) async throws -> FrontProxy {
         let (directory, certificates) = (try TemporaryDirectory(), try await DevCertificates.shared())
         let port = try port ?? freePort()
-        let gateway = try directory.write(try gatewayPart(of: kind, gatewayPort), to: "gateway.conf")
+        let gateway = try directory.write(try gatewayPart(of: kind, gatewayPort, signing), to: "gateway.conf")
         let program = try ServerProgram.path(kind.rawValue)
         let example = try String(contentsOfFile: example(of: kind), encoding: .utf8)
         let child: ChildProcess
@@ -68,17 +76,17 @@ package final class FrontProxy: Sendable {
                     ("#include /etc/nginx/portcullis-gateway.conf", "include \(gateway)"),
                     (
                         "#include /etc/nginx/portcullis-signed.conf",
-                        (asksWithBodies ? "" : "#") + "include \(directory.file("signed.conf"))"
+                        (signing == .bodies ? "" : "#") + "include \(directory.file("signed.conf"))"
                     ),
                     ("/etc/ssl/certs/ca-certificates.crt", certificates.serverCA),
                 ])
-            if asksWithBodies {
+            if signing == .bodies {
                 _ = try directory.write(
-                    signedPart(directory, certificates, apiPort: apiPort, gatewayPort ?? 9), to: "signed.conf")
+                    signedPart(directory, certificates, apiPort: apiPort), to: "signed.conf")
             }
             _ = try directory.write("set $provider_key \"\(providerKey)\";\n", to: "provider-key.conf")
             _ = try directory.write(server, to: "portcullis.conf")
-            let module = asksWithBodies ? "load_module \(try ServerProgram.nginxJavaScript);" : ""
+            let module = signing == .bodies ? "load_module \(try ServerProgram.nginxJavaScript);" : ""
             let configuration = try directory.write(module + Self.nginx(in: directory), to: "nginx.conf")
             child = try ChildProcess(program, ["-e", "stderr", "-p", directory.path, "-c", configuration])
         case .caddy:
@@ -119,16 +127,17 @@ package final class FrontProxy: Sendable {
 
     /// The example with the gateway's own paths, for one base URL; only a comment without a port (Caddy imports no
     /// empty file).
-    private static func gatewayPart(of kind: Kind, _ port: Int?) throws -> String {
+    private static func gatewayPart(of kind: Kind, _ port: Int?, _ signing: Signing) throws -> String {
         guard let port else { return "# None.\n" }
         let name = kind == .nginx ? "nginx-gateway.conf.example" : "Caddyfile-gateway.example"
         let example = try String(contentsOfFile: ServerProgram.repository + "/config/" + name, encoding: .utf8)
-        return try replace(in: example, [("127.0.0.1:6200", "127.0.0.1:\(port)")])
+        let paths = signing == .off ? [] : [("#signed ", "")]
+        return try replace(in: example, [("127.0.0.1:6200", "127.0.0.1:\(port)")] + paths)
     }
 
     /// The example that asks with bodies, and its script.
     private static func signedPart(
-        _ directory: TemporaryDirectory, _ certificates: DevCertificates, apiPort: Int, _ gatewayPort: Int
+        _ directory: TemporaryDirectory, _ certificates: DevCertificates, apiPort: Int
     ) throws -> String {
         let folder = ServerProgram.repository + "/config/"
         let script = try directory.write(
@@ -137,7 +146,6 @@ package final class FrontProxy: Sendable {
             in: try String(contentsOfFile: folder + "nginx-signed.conf.example", encoding: .utf8),
             [
                 ("js_import signed from /etc/nginx/portcullis-signed.js", "js_import signed from \(script)"),
-                ("127.0.0.1:6200", "127.0.0.1:\(gatewayPort)"),
                 ("proxy_pass https://api.provider.example;", "proxy_pass https://127.0.0.1:\(apiPort);"),
                 ("/etc/ssl/certs/ca-certificates.crt", certificates.serverCA),
             ])

@@ -60,7 +60,7 @@ struct KnownKeySteps: DecisionSteps {
         do throws(AssertionFault) {
             let challenge = try check.settings.spendSigned(signature.challenge, at: moment)
             let question = check.use(
-                signed, of: challenge, admitsLower: true, maximumRise: SignedRequestSettings.maximumRise)
+                signed, of: challenge, admitsLower: true, maximumRise: UInt32(SignedRequestSettings.maximumRise))
             return ask(.trying(question))
         } catch { return .decided(.unstored(error.signedRefusal)) }
     }

@@ -77,7 +77,8 @@ struct SignedRegistrationSteps: DecisionSteps {
         guard case .decided(let outcome) = step else { return step }
         guard case .registered(let key) = outcome, let signed else { return .decided(outcome.ofSignedRequest) }
         registered = key
-        let use = check.counterUse(of: signed, admitsLower: true, maximumRise: SignedRequestSettings.maximumRise)
+        let use = check.counterUse(
+            of: signed, admitsLower: true, maximumRise: UInt32(SignedRequestSettings.maximumRise))
         return ask(.trying(.use(use, of: key.id)))
     }
 

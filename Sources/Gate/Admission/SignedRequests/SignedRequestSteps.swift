@@ -56,7 +56,7 @@ struct SignedRequestSteps: DecisionSteps {
         let challenge = try settings.appAttest.spendSigned(signature.challenge, at: moment)
         self.signed = signed
         let question = check.use(
-            signed, of: challenge, admitsLower: admitsLower, maximumRise: SignedRequestSettings.maximumRise)
+            signed, of: challenge, admitsLower: admitsLower, maximumRise: UInt32(SignedRequestSettings.maximumRise))
         return .ask(question, of: check.settings.store)
     }
 

@@ -85,7 +85,7 @@ private struct SignedUpgradeSteps: DecisionSteps {
 package struct SignedRequestSettings: Sendable {
     /// Above the highest counter by more than this, another device may have the key: one makes as many in half a day at
     /// most.
-    static let maximumRise: UInt32 = 1_000_000
+    static let maximumRise = 1_000_000
 
     package var appAttest: AppAttestSettings
     /// Of the URLs that clients sign.
