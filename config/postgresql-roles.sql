@@ -27,7 +27,8 @@ REVOKE INSERT, UPDATE, DELETE ON portcullis.schema FROM :"operator";
 -- A gateway registers keys and raises counters. It can neither lift a revocation, nor remove a key, nor issue, extend or restore a development token.
 GRANT INSERT ON portcullis.device_key, portcullis.receipt, portcullis.development_place TO :"gateway";
 GRANT UPDATE (
-    public_key, app, environment, trust_root, counter, validation_category, bundle_version, last_used_at
+    public_key, app, environment, trust_root, counter, window_top, window_seen, validation_category, bundle_version,
+    last_used_at
 ) ON portcullis.device_key TO :"gateway";
 GRANT UPDATE (receipt) ON portcullis.receipt TO :"gateway";
 GRANT UPDATE (last_used_at) ON portcullis.development_token, portcullis.development_place TO :"gateway";
@@ -59,4 +60,7 @@ GRANT INSERT, DELETE, UPDATE ON portcullis.holding TO :"gateway";
 -- GRANT UPDATE (revoked_at, revocation_reason) ON portcullis.device_key TO :"gateway";
 -- GRANT DELETE ON portcullis.device_key TO :"gateway";
 -- GRANT UPDATE (revoked_at) ON portcullis.development_token TO :"gateway";
+-- With SIGNED_REQUESTS=on devices unregister themselves:
+-- GRANT UPDATE (revoked_at, revocation_reason) ON portcullis.device_key TO :"gateway";
+-- GRANT DELETE ON portcullis.device_key, portcullis.development_place TO :"gateway";
 COMMIT;

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """What scripts/try-with-nginx puts behind a proxy, and its WebSocket client.
 
-    proxy_trial.py api CERTIFICATE KEY SECRET       an HTTPS API that wants its key, and streams a few words as server-sent events
+    proxy_trial.py api CERTIFICATE KEY SECRET       an HTTPS API that wants its key, and streams a few words as server-sent events; PUT compares the digest of the body
     proxy_trial.py mud                              a service that answers each line with the line itself
     proxy_trial.py play URL AUTHORITY TOKEN PROOF   a session: sends a line, and prints what comes back
 """
 import base64
+import hashlib
 import http.server
 import os
 import socket
@@ -19,12 +20,33 @@ import urllib.parse
 class API(http.server.BaseHTTPRequestHandler):
     secret = ""
 
-    def do_POST(self):
+    def read_body(self):
+        """The body of a request that has come through the proxy; None for any other."""
         if self.headers["Authorization"] != f"Bearer {self.secret}":
-            return self.send_error(401, "not the provider's key")
-        if "forged" in str(self.headers) or self.headers["DPoP"]:
-            return self.send_error(500, "the proxy passed on what it must not")
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self.send_error(401, "not the provider's key")
+        elif "forged" in str(self.headers) or self.headers["DPoP"]:
+            self.send_error(500, "the proxy passed on what it must not")
+        else:
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        return None
+
+    def do_PUT(self):
+        """A request that a device has signed. With recipe 2 nobody but this service has seen the body."""
+        body = self.read_body()
+        if body is None:
+            return
+        digest = "sha-256=:" + base64.b64encode(hashlib.sha256(body).digest()).decode() + ":"
+        if self.headers["X-Portcullis-Content-Digest"] != (digest if body else "absent"):
+            return self.send_error(400, "the device has signed another body")
+        answer = f"{len(body)} bytes of {self.headers['X-Portcullis-App']} ({self.headers['X-Portcullis-Method']})\n".encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def do_POST(self):
+        if self.read_body() is None:
+            return
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()

@@ -112,6 +112,21 @@ require_servers() {
     done
 }
 
+# Makes nginx's JavaScript module available in the same way. Sets `nginx_js` to its path.
+require_nginx_js() {
+    nginx_js=$(find_nginx_js) || { unpack_server libnginx-mod-http-js; nginx_js=$(find_nginx_js); } \
+        || die "nginx's JavaScript module can't be had." "install libnginx-mod-http-js with your system's package manager."
+    say "nginx's JavaScript module: $nginx_js"
+}
+
+find_nginx_js() {
+    local path name=/usr/lib/nginx/modules/ngx_http_js_module.so
+    for path in "$name" "$PWD/$servers_folder$name"; do
+        [ ! -f "$path" ] || { printf '%s' "$path"; return 0; }
+    done
+    return 1
+}
+
 # find_server NAME: prints the path of a program that runs.
 find_server() {
     local path

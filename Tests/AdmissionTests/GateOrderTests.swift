@@ -116,7 +116,7 @@ struct GateOrderTests {
         #expect(refusal.status == 401)
         #expect(refusal.code.rawValue == "app_auth_required")
         #expect(refusal.message == "App authentication required")
-        let fresh = try #require(refusal.freshChallenge)
+        let fresh = try #require(refusal.freshChallenge?.text)
         #expect(refusal.headerFields.contains { $0 == ("X-App-Assert-Challenge", fresh) })
         #expect(bench.challenges.spend(fresh, at: start.monotonic).isSpent)
     }

@@ -16,7 +16,7 @@ enum AdmissionMethodRule {
         "Sources/Session/Relay/TicketEndpoint.swift": ["TicketMethod"],
         "Sources/Gateway/GatewayServer/Control/ControlDesk.swift": ["TicketMethod"],
         // Registrations are App Attest's, and requests for access tokens are for that method.
-        "Sources/Session/Relay/DecisionRecord.swift": ["AppAttestMethod", "AccessTokenMethod"],
+        "Sources/Session/Relay/DecisionRecord.swift": ["AppAttestMethod", "AccessTokenMethod", "SignedRequestMethod"],
         // Access tokens are verified for other requests than upgrades, too.
         "Sources/Gate/Admission/Tokens/TokenSubject.swift": ["AccessTokenProof"],
         "Sources/Gate/Admission/Tokens/ResourceRequest.swift": ["AccessTokenProof"],

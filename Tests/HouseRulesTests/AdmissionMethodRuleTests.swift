@@ -15,7 +15,7 @@ struct AdmissionMethodRuleTests {
         #expect(
             methods == [
                 "TicketMethod", "AppAttestMethod", "AccessTokenMethod", "SessionTokenMethod", "ClientCertificateMethod",
-                "AnonymousMethod",
+                "AnonymousMethod", "SignedRequestMethod",
             ])
     }
 

@@ -50,6 +50,7 @@ enum TextComparisonTable {
             "Gate/Admission/Decision/RefusalAnswer",
             "Gate/Admission/Fleet/FleetIdentity",
             "Gate/Admission/ForwardAuthorization/ForwardAuthorization",
+            "Gate/Admission/SignedRequests/SignedAuthorization",
             "Gate/Admission/Lists/SharedSecrets",
             "Gate/Admission/Methods/AccessToken/AccessTokenProof",
             "Gate/Admission/Methods/AppAttest/AppAttestSettings",

@@ -7,6 +7,8 @@ import Synchronization
 /// Nothing here waits, so the same methods implement both parts of the store.
 package final class MemoryKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
     private let records = Mutex<[KeyID: DeviceKey]>([:])
+    /// Used under the lock of `records`. Good only for the counter that a record has.
+    private let windows = Mutex<[KeyID: KeyCounters]>([:])
 
     package init() {}
 
@@ -31,11 +33,19 @@ package final class MemoryKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
     }
 
     package func advanceCounter(of id: KeyID, to counter: UInt32, at time: Int64) -> CounterAdvance {
+        use(CounterUse(counter), of: id, at: time)
+    }
+
+    package func use(_ use: CounterUse, of id: KeyID, at time: Int64) -> CounterAdvance {
         records.withLock { records in
             guard var known = records[id] else { return .unknownKey }
             guard !known.isRevoked else { return .revoked }
-            guard counter > known.counter else { return .notHigher(stored: known.counter) }
-            known.counter = counter
+            var counters = windows.withLock { $0[id] } ?? KeyCounters(highest: known.counter)
+            if counters.highest != known.counter { counters = KeyCounters(highest: known.counter) }
+            let outcome = counters.take(use)
+            guard outcome == .advanced else { return outcome }
+            windows.withLock { [counters] in $0[id] = counters }
+            known.counter = counters.highest
             known.lastUsedAt = time
             records[id] = known
             return .advanced
@@ -75,6 +85,7 @@ package final class MemoryKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
             guard let known = records[id] else { return .unknown }
             guard !known.isRevoked else { return .refusedRevoked }
             records[id] = nil
+            windows.withLock { $0[id] = nil }
             return .forgotten
         }
     }

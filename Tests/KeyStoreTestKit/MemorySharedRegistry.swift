@@ -93,7 +93,7 @@ package final class MemorySharedRegistry: SharedKeyRegistry {
     ) {
         let spending = spent(use.mark, in: incarnation)
         guard spending == .spent else { return then(.success(.refused(spending))) }
-        let advance = keys.advanceCounter(of: use.key, to: use.counter, at: use.time)
+        let advance = keys.use(use.use, of: use.key, at: use.time)
         then(.success(advance == .advanced ? .admitted : .notAdvanced(advance)))
     }
 
@@ -191,6 +191,9 @@ extension MemorySharedRegistry {
     package func standing(of id: KeyID) -> KeyStanding? { keys.standing(of: id) }
     package func advanceCounter(of id: KeyID, to counter: UInt32, at time: Int64) -> CounterAdvance {
         keys.advanceCounter(of: id, to: counter, at: time)
+    }
+    package func use(_ counter: CounterUse, of id: KeyID, at time: Int64) -> CounterAdvance {
+        keys.use(counter, of: id, at: time)
     }
     package func keys(after: KeyID?, limit: Int) -> [DeviceKey] { keys.keys(after: after, limit: limit) }
     package func revoke(_ id: KeyID, reason: String, at time: Int64) -> Bool {

@@ -67,6 +67,15 @@ enum StorePart: CaseIterable, Sendable {
         }
     }
 
+    func use(
+        _ counter: CounterUse, of id: KeyID, at time: Int64, in store: any KeyRegistry
+    ) async throws -> CounterAdvance {
+        switch self {
+        case .immediate: try #require(store as? any ImmediateKeyRegistry).use(counter, of: id, at: time)
+        case .asynchronous: try await store.use(counter, of: id, at: time)
+        }
+    }
+
     /// Many calls at once, on threads or in tasks; the outcomes are unordered.
     func race(
         _ count: Int, for id: KeyID, in store: any KeyRegistry, to counter: @escaping @Sendable (Int) -> UInt32

@@ -243,8 +243,14 @@ package struct Gate: Sendable {
         }
         var refusal = refusal.naming(attempt.method)
         guard refusal.carriesChallenge else { return refusal }
-        refusal.freshChallenge = methods.lazy.compactMap { $0.traits.challenge?(request.moment) }.first
+        refusal.freshChallenge = challenge(after: refusal, at: request.moment)
         return refusal
+    }
+
+    /// Of the method that the client tried, or else of the first that has one.
+    private func challenge(after refusal: Refusal, at moment: Moment) -> FreshChallenge? {
+        let own = methods.first { $0.traits.name == refusal.method }
+        return own?.traits.challenge?(moment) ?? methods.lazy.compactMap { $0.traits.challenge?(moment) }.first
     }
 }
 

@@ -71,7 +71,16 @@ extension AdmissionCheck {
             "The counter has gone back. Assertions arrived out of order or were sent twice (send them one after the other, each once), the device was restored from a backup, or somebody copied an assertion."
         case .validationCategory:
             "The build was distributed in another way than APPATTEST_VALIDATION_CATEGORIES allows, or the system is older than iOS 27."
-        case .counterStored: "Two requests of the device ran at once. Send them one after the other."
+        case .counterStored:
+            "Two requests of the device ran at once. Send them one after the other, or widen ASSERTION_WINDOW for signed requests."
+        case .counterRise:
+            "Another device may have the key: its counter is more than a million above the last one. Revoke it (`portcullis keys revoke`), unless an old copy of the store was restored."
+        case .signedFields:
+            "Send X-AppAttest-KeyId, -Challenge, -Assertion and -ClientData, each once. Does the proxy pass them on to /authz?"
+        case .clientData:
+            "Sign {\"challenge\":\"…\"} alone, or with htm, htu and digest together; at most 1,024 bytes of ASCII. At /register and /unregister only the first."
+        case .bodyDigest:
+            "Send X-AppAttest-BodySHA256 over the body's bytes, and none without a body. For signatures over the body set AUTHZ_BODY=forwarded, and have the proxy forward all of it with X-Original-Content-Length."
         case .attestationForm: "Send the bytes of attestKey unchanged, in base64; not an assertion."
         case .certificates:
             "The attestation leads to another root. A simulated device needs APPATTEST_ROOT_CA_PATH; a genuine one never has another root than Apple's. An attestation is only good for days: register right after attestKey. Is the server's clock right?"

@@ -21,10 +21,11 @@ extension GatewayParts {
         let policy = AttestationPolicy(
             apps: attestation.apps, environments: attestation.environments,
             validationCategories: attestation.validationCategories)
-        let settings = AppAttestSettings(
+        var settings = AppAttestSettings(
             challenges: state.challenges, devices: store.devices,
             scope: AttestationScope(policy: policy, trustRoot: root),
             assertionVerifier: AssertionVerifier(validationCategories: attestation.validationCategories))
+        settings.window = window(live)
         let tokens = state.tokens?.settings(
             live.tokens, devices: settings,
             names: material.map { ServerNames(dnsNames: $0.dnsNames, addresses: $0.addresses) },

@@ -40,10 +40,12 @@ struct GatewayParts {
         if let store = state.store { gate.storeRetryAfter = { store.retryAfter } }
         gate.mayComeBack = { [directory = state.directory] in directory.mayComeBack($0, $1) }
         gate.findSession = { [directory = state.directory] in directory.find($0, at: $1) }
-        let parts = MethodParts(
+        let signed = Self.signedRequests(live, appAttest, gate.fleetBlockList, state: state)
+        var parts = MethodParts(
             appAttest: appAttest?.settings, tokens: appAttest?.tokens, tickets: state.tickets,
             clientCertificates: pinned.clientCertificates == nil ? nil : material.map(TLSCertificateStanding.init),
             sessionBearer: { [directory = state.directory] in directory.bearer(of: $0, at: $1) })
+        parts.signedRequests = signed?.settings
         gate.methods = methods.map { $0.make(live, parts) }
 
         var relay = RelaySettings(
@@ -70,6 +72,8 @@ struct GatewayParts {
                 CertificateValidity($0, of: .internalListener)
             }
         }
+        relay.signedRequests = signed?.services
+        relay.signedAuthorization = signed?.authorization
         relay.forwardAuthorization = appAttest?.tokens.map { tokens in
             ForwardAuthorization(
                 tokens, blockList: live.blockList, fleetBlockList: gate.fleetBlockList,

@@ -89,6 +89,23 @@ struct DecisionRecord: Sendable {
         metrics.authorized(.refused, by: AccessTokenMethod.name, reason: refusal.code)
     }
 
+    /// A request of an HTTP service that its device has signed. As with access tokens it is only counted.
+    func authorized(_ request: VerifiedSignedRequest) {
+        metrics.authorized(.admitted, by: request.identity.method, reason: NoReason.none)
+    }
+
+    func signedRequestRefused(_ refusal: Refusal, _ context: RequestContext) {
+        refused(.authorization, .authorization, refusal, SignedRequestMethod.name, context)
+        metrics.authorized(.refused, by: SignedRequestMethod.name, reason: refusal.code)
+    }
+
+    /// Call this before a key is forgotten because its device has unregistered itself.
+    ///
+    /// - Returns: a refusal if it can't be recorded and therefore isn't allowed.
+    func refuseUnwrittenEnd(of key: KeyID, _ context: RequestContext) -> Refusal? {
+        admit(.registration, SignedRequestMethod.name, who: key.base64, detail: "unregistered", context).refusal
+    }
+
     /// Call this before the key is stored. If storing fails, another line records the failure.
     ///
     /// - Returns: a refusal if the registration can't be recorded and therefore isn't allowed.
@@ -106,7 +123,9 @@ struct DecisionRecord: Sendable {
             metrics.registered(.refused, reason: refusal.code)
         case .unstored(let refusal):
             // Always written in full: it corrects an earlier line. The limit of registrations per minute bounds these.
-            write(.registration, refusal.auditOutcome, AppAttestMethod.name, who: nil, refusal: refusal, context)
+            write(
+                .registration, refusal.auditOutcome, AppAttestMethod.name, who: refusal.signer, refusal: refusal,
+                context)
             metrics.registered(.refused, reason: refusal.code)
         }
     }
@@ -221,7 +240,7 @@ struct DecisionRecord: Sendable {
         _ context: RequestContext
     ) {
         guard journal.isInFull(counted, refusal.code, context) else { return }
-        write(event, refusal.auditOutcome, method, who: nil, refusal: refusal, context)
+        write(event, refusal.auditOutcome, method, who: refusal.signer, refusal: refusal, context)
     }
 
     /// - Returns: whether the line is in the audit log.

@@ -15,6 +15,7 @@ final class EdgeRouter: EdgeHandler {
     private var settings: RelaySettings
     private var record: DecisionRecord
     private var attestation: AttestationEndpoints?
+    private var signedRequests: SignedRequestEndpoints?
     private var tickets: TicketEndpoint?
     private var tokens: TokenEndpoint?
     private var upgrades: UpgradeHandler
@@ -48,6 +49,10 @@ final class EdgeRouter: EdgeHandler {
         tokens = settings.tokens.map {
             TokenEndpoint(services: $0, gate: settings.gate, record: record, pending: issuing)
         }
+        signedRequests = settings.signedRequests.map {
+            SignedRequestEndpoints(
+                services: $0, gate: settings.gate, record: record, metrics: settings.metrics, pending: registrations)
+        }
         tickets = settings.tickets.map { _ in TicketEndpoint(gate: settings.gate, record: record) }
         upgrades = UpgradeHandler(settings: settings, record: record, sessions: sessions, reactor: reactor)
     }
@@ -77,7 +82,7 @@ final class EdgeRouter: EdgeHandler {
         if settings.drain.isHandingOver {
             return refuse(exchange, Refusal(.draining, detail: "another process takes over", retryAfter: 1), context)
         }
-        let path = RequestPath(exchange.head)
+        let path = signedRequests?.path(of: exchange.head).map(RequestPath.signed) ?? RequestPath(exchange.head)
         guard let method = RequestMethod(exchange.head) else {
             return refuse(exchange, Refusal(.notImplemented, detail: "unknown method"), context)
         }
@@ -91,6 +96,7 @@ final class EdgeRouter: EdgeHandler {
             refuse(exchange, refusal, context)
         case (_, .health): exchange.respond(HealthAnswer.make(settings, at: reactor))
         case (_, .challenge), (_, .register): attest(exchange, context)
+        case (_, .signed(let path)): signedRequests?.handle(exchange, path, context)
         case (_, .ticket): tickets?.issue(exchange, context)
         case (_, .token): issueToken(exchange, context)
         case (_, .keySet): tokens?.keySet(exchange, context)
@@ -105,6 +111,7 @@ final class EdgeRouter: EdgeHandler {
         case .health: [.get, .head, .options]
         case .challenge where attestation != nil: [.get, .head, .options] + (tokens == nil ? [] : [.post])
         case .register where attestation != nil: [.post, .options]
+        case .signed(let path): path.methods
         case .ticket where tickets != nil: [.post, .options]
         case .token where tokens != nil: [.post, .options]
         case .keySet where tokens != nil, .metadata where tokens != nil: [.get, .head, .options]
@@ -253,6 +260,8 @@ enum RequestPath: Equatable {
     case challenge
     case register
     case health
+    /// Of requests that are signed one by one, behind `SIGNED_REQUESTS_PREFIX`.
+    case signed(SignedRequestPath)
     /// A route by its name, which may be unknown to the target policy.
     case mud(String)
     case ticket

@@ -22,6 +22,23 @@ enum JSONAnswers {
         }
     }
 
+    /// `{"challenge":…,"expires_at":…}`
+    static func signedChallenge(_ issued: IssuedChallenge) -> HTTPAnswer {
+        HTTPAnswer(status: 200, headers: headers, body: signed(issued))
+    }
+
+    private static func signed(_ issued: IssuedChallenge) -> [UInt8] {
+        var body = JSONWriter()
+        body.member("challenge", issued.nonce)
+        body.member("expires_at", issued.expiresAt)
+        return body.object
+    }
+
+    /// `{"next_challenge":{"challenge":…,"expires_at":…}}`
+    static func nextChallenge(_ status: Int, _ issued: IssuedChallenge) -> HTTPAnswer {
+        json(status) { $0.member("next_challenge", json: signed(issued)) }
+    }
+
     static func registered() -> HTTPAnswer { json(200) { $0.member("registered", true) } }
 
     /// `{"expiresIn":…,"ticket":…}`: seconds as a string, like every other value here.

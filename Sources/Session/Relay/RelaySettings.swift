@@ -20,6 +20,10 @@ package struct RelaySettings: Sendable {
     package var requests: RequestLimits
     /// Nil if App Attest isn't configured: `/attest/*` answers 404.
     package var attestation: AttestationServices?
+    /// Nil: `SIGNED_REQUESTS` is off, and its paths answer 404.
+    package var signedRequests: SignedRequestServices?
+    /// The same for `/authz`.
+    package var signedAuthorization: SignedAuthorization?
     /// The same object as the gate's. Nil: tickets are disabled, and `/ticket` answers 404.
     package var tickets: TicketOffice?
     /// Nil: there are no access tokens, and `/token` answers 404.

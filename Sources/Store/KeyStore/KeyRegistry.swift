@@ -17,6 +17,11 @@ package protocol KeyRegistry: Sendable {
         of id: KeyID, to counter: UInt32, at time: Int64
     ) async throws(KeyRegistryError) -> CounterAdvance
 
+    /// As in `ImmediateKeyRegistry`.
+    func use(
+        _ counter: CounterUse, of id: KeyID, at time: Int64
+    ) async throws(KeyRegistryError) -> CounterAdvance
+
     /// Records a newly verified attestation; durable (fsync) when it returns.
     ///
     /// For a known key, app, environment, trust root, receipt, validation category and bundle version are replaced. It
@@ -57,6 +62,10 @@ package protocol ImmediateKeyRegistry: Sendable {
     ///
     /// - parameter time: when the key was used, in Unix milliseconds.
     func advanceCounter(of id: KeyID, to counter: UInt32, at time: Int64) throws(KeyRegistryError) -> CounterAdvance
+
+    /// Uses a counter of a key that is known and not revoked, by the rule of ``KeyCounters``: one atomic step, also
+    /// between processes. Each counter is used once at most. Otherwise as ``advanceCounter(of:to:at:)``.
+    func use(_ counter: CounterUse, of id: KeyID, at time: Int64) throws(KeyRegistryError) -> CounterAdvance
 }
 
 /// The outcome of a registration.
@@ -67,10 +76,13 @@ package enum Enrolment: Hashable, Sendable {
     case revoked
 }
 
-/// The outcome of an attempt to raise a counter. Every case but `.advanced` leaves the key unchanged.
+/// The outcome of an attempt to use a counter. Every case but `.advanced` leaves the key unchanged.
 package enum CounterAdvance: Hashable, Sendable {
     case advanced
+    /// It isn't above the highest one, and not an unused one in the window either.
     case notHigher(stored: UInt32)
+    /// It is above the highest one by more than ``CounterUse/maximumRise``.
+    case tooHigh(stored: UInt32)
     case unknownKey
     case revoked
 }

@@ -18,8 +18,12 @@ extension SQLStatement {
                 + octet_length(trust_root) <= \(RecordLimits.keyRecordBytes) AS fits) f
         WHERE key_id = $1::bytea
         """)
-    static let advance = SQLStatement(
-        "advance", "SELECT outcome, stored FROM portcullis.advance($1::bytea, $2::int8, $3::int8)")
+    static let useCounter = SQLStatement(
+        "use_counter",
+        """
+        SELECT outcome, stored
+        FROM portcullis.use_counter($1::bytea, $2::int8, $3::int8, $4::int8, $5::int8, $6::int8)
+        """)
     static let enrol = SQLStatement(
         "enrol", isDurable: true,
         """
@@ -90,17 +94,31 @@ extension DeviceKey {
     }
 }
 
+extension CounterUse {
+    /// The last parameters of `portcullis.admit`, and all of `portcullis.use_counter`.
+    func values(of key: KeyID, at time: Int64) -> [SQLValue] {
+        [
+            .bytes(key.bytes), .integer(Int64(counter)), .integer(time), .integer(window.closed),
+            .integer(Int64(reach)), .integer(Int64(maximumRise)),
+        ]
+    }
+}
+
 extension CounterAdvance {
-    /// Reads the columns of `portcullis.advance`.
+    /// Reads the columns of `portcullis.use_counter`.
     init(_ row: SQLRow, outcome: Int, stored: Int) throws(DatabaseError) {
         switch try row.integer(outcome) {
         case 0: self = .advanced
-        case 1:
-            guard let counter = UInt32(exactly: try row.integer(stored)) else { throw .malformed }
-            self = .notHigher(stored: counter)
+        case 1: self = .notHigher(stored: try Self.counter(row, stored))
         case 2: self = .unknownKey
         case 3: self = .revoked
+        case 4: self = .tooHigh(stored: try Self.counter(row, stored))
         default: throw .malformed
         }
+    }
+
+    private static func counter(_ row: SQLRow, _ column: Int) throws(DatabaseError) -> UInt32 {
+        guard let counter = UInt32(exactly: try row.integer(column)) else { throw .malformed }
+        return counter
     }
 }

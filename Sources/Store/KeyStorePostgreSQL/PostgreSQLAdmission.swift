@@ -20,9 +20,7 @@ extension PostgreSQLKeyRegistry: SharedKeyRegistry {
         then: @escaping @Sendable (Result<AssertionSpending, KeyRegistryError>) -> Void
     ) {
         let values =
-            use.mark.values(in: incarnation) + [
-                .bytes(use.key.bytes), .integer(Int64(use.counter)), .integer(use.time),
-            ]
+            use.mark.values(in: incarnation) + use.use.values(of: use.key, at: use.time)
         answer(
             .admit, values,
             { rows throws(DatabaseError) in
@@ -147,7 +145,8 @@ extension SQLStatement {
         "admit",
         """
         SELECT spending, outcome, stored
-        FROM portcullis.admit($1::bytea, $2::int8, $3::bytea, $4::int8, $5::bytea, $6::int8, $7::int8)
+        FROM portcullis.admit(
+            $1::bytea, $2::int8, $3::bytea, $4::int8, $5::bytea, $6::int8, $7::int8, $8::int8, $9::int8, $10::int8)
         """)
     fileprivate static let spend = SQLStatement(
         "spend", "SELECT portcullis.spend($1::bytea, $2::int8, $3::bytea, $4::int8)")

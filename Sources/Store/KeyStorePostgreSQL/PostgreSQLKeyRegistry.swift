@@ -118,8 +118,13 @@ extension PostgreSQLKeyRegistry: KeyRegistry {
     package func advanceCounter(
         of id: KeyID, to counter: UInt32, at time: Int64
     ) async throws(KeyRegistryError) -> CounterAdvance {
-        let values: [SQLValue] = [.bytes(id.bytes), .integer(Int64(counter)), .integer(time)]
-        return try await answer(.advance, values, within: nil) { rows throws(DatabaseError) in
+        try await use(CounterUse(counter), of: id, at: time)
+    }
+
+    package func use(
+        _ counter: CounterUse, of id: KeyID, at time: Int64
+    ) async throws(KeyRegistryError) -> CounterAdvance {
+        try await answer(.useCounter, counter.values(of: id, at: time), within: nil) { rows throws(DatabaseError) in
             let row = try rows.only()
             return try CounterAdvance(row, outcome: 0, stored: 1)
         }

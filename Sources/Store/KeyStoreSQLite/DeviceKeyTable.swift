@@ -45,9 +45,11 @@ enum DeviceKeyTable {
         return try withExtendedLifetime(rows) { try rows.next().map { try keyStanding(id, $0) } }
     }
 
-    /// True if the key is known and not revoked, and its counter was lower.
-    static func raiseCounter(of id: KeyID, to counter: UInt32, at time: Int64, in database: Database) throws -> Bool {
-        try database.cachedStatement(sql: raising).execute(arguments: [Int64(counter), time, Data(id.bytes)])
+    /// True if the key is known and not revoked, and its counter could be used.
+    static func use(_ use: CounterUse, of id: KeyID, at time: Int64, in database: Database) throws -> Bool {
+        try database.cachedStatement(sql: using).execute(arguments: [
+            Int64(use.counter), time, Data(id.bytes), use.window.closed, use.reach, Int64(use.maximumRise),
+        ])
         return database.changesCount == 1
     }
 
@@ -61,6 +63,17 @@ enum DeviceKeyTable {
         ])
         try database.cachedStatement(sql: "INSERT INTO receipt (key_id, receipt) VALUES (?, ?)")
             .execute(arguments: [Data(key.id.bytes), Data(key.receipt)])
+    }
+
+    /// Its window stays as it is, which `replace` forgets.
+    static func renew(_ key: DeviceKey, in database: Database) throws {
+        let window = try Row.fetchOne(
+            database.cachedStatement(sql: "SELECT window_top, window_seen FROM device_key WHERE key_id = ?"),
+            arguments: [Data(key.id.bytes)])
+        let (top, seen) = (try window.flatMap { try integer($0[0]) }, try window.flatMap { try integer($0[1]) })
+        try replace(key, in: database)
+        try database.cachedStatement(sql: "UPDATE device_key SET window_top = ?, window_seen = ? WHERE key_id = ?")
+            .execute(arguments: [top, seen, Data(key.id.bytes)])
     }
 
     static func replace(_ key: DeviceKey, in database: Database) throws {
@@ -112,7 +125,7 @@ enum DeviceKeyTable {
     static func checkStatements(_ database: Database) throws {
         _ = try database.makeStatement(sql: selection)
         _ = try database.makeStatement(sql: standing)
-        _ = try database.makeStatement(sql: raising)
+        _ = try database.makeStatement(sql: using)
     }
 }
 
@@ -133,8 +146,23 @@ extension DeviceKeyTable {
         SELECT public_key, app, environment, trust_root, counter, revoked_at FROM device_key WHERE key_id = ?
         """
 
-    private static let raising = """
-        UPDATE device_key SET counter = ?1, last_used_at = ?2 WHERE key_id = ?3 AND counter < ?1 AND revoked_at IS NULL
+    /// The rule of `KeyCounters`, in one statement, whose expressions all read the row of before. What is known of the
+    /// counters below the highest is good only for that highest: programs of before raise it alone.
+    private static let using = """
+        UPDATE device_key SET
+            window_seen = CASE WHEN ?1 > counter THEN
+                CASE WHEN ?1 - counter < \(KeyCounters.depth)
+                    THEN (iif(window_top = counter, window_seen, \(KeyCounters.all)) << (?1 - counter)) & \(KeyCounters.all)
+                    ELSE 0 END
+                | CASE WHEN ?1 - counter <= \(KeyCounters.depth) THEN 1 << (?1 - counter - 1) ELSE 0 END
+                | ?4
+                ELSE window_seen | (1 << (counter - ?1 - 1)) END,
+            window_top = max(counter, ?1), counter = max(counter, ?1), last_used_at = ?2
+        WHERE key_id = ?3 AND revoked_at IS NULL AND CASE
+            WHEN ?1 > counter THEN ?1 - counter <= ?6
+            WHEN ?1 < counter AND counter - ?1 < ?5 AND window_top = counter
+                THEN (window_seen >> (counter - ?1 - 1)) & 1 = 0
+            ELSE 0 END
         """
 
     /// Reads a row of `selection`. A value of the wrong type or size means a damaged file, and is thrown: GRDB's own

@@ -97,7 +97,7 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
                 return .enrolled
             }
             guard !known.isRevoked else { return .revoked }
-            try DeviceKeyTable.replace(known.reenrolled(as: key), in: database)
+            try DeviceKeyTable.renew(known.reenrolled(as: key), in: database)
             return .alreadyEnrolled
         }
     }
@@ -116,16 +116,24 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
     package func advanceCounter(
         of id: KeyID, to counter: UInt32, at time: Int64
     ) throws(KeyRegistryError) -> CounterAdvance {
+        try use(CounterUse(counter), of: id, at: time)
+    }
+
+    package func use(
+        _ use: CounterUse, of id: KeyID, at time: Int64
+    ) throws(KeyRegistryError) -> CounterAdvance {
         countersUnderWay.add(1, ordering: .relaxed)
         defer { countersUnderWay.subtract(1, ordering: .relaxed) }
         return try counters.use { database in
             // A statement outside a transaction is its own transaction: SQLite takes the lock, compares, updates and
             // commits in it.
-            if try DeviceKeyTable.raiseCounter(of: id, to: counter, at: time, in: database) { return .advanced }
+            if try DeviceKeyTable.use(use, of: id, at: time, in: database) { return .advanced }
             guard let known = try DeviceKeyTable.fetch(id, from: database) else { return .unknownKey }
             // The key may have been restored or registered since; then the result states the reason that was true a
             // moment ago.
-            return !known.isRevoked && counter <= known.counter ? .notHigher(stored: known.counter) : .revoked
+            guard !known.isRevoked else { return .revoked }
+            if use.counter <= known.counter { return .notHigher(stored: known.counter) }
+            return use.counter - known.counter > use.maximumRise ? .tooHigh(stored: known.counter) : .revoked
         }
     }
 

@@ -74,6 +74,12 @@ extension SQLiteKeyRegistry {
     ) throws(KeyRegistryError) -> CounterAdvance {
         try database.advanceCounter(of: id, to: counter, at: time)
     }
+
+    package func use(
+        _ counter: CounterUse, of id: KeyID, at time: Int64
+    ) throws(KeyRegistryError) -> CounterAdvance {
+        try database.use(counter, of: id, at: time)
+    }
 }
 
 // MARK: The asynchronous part
@@ -89,6 +95,12 @@ extension SQLiteKeyRegistry {
         try await read { database throws(KeyRegistryError) in
             try database.advanceCounter(of: id, to: counter, at: time)
         }
+    }
+
+    package func use(
+        _ counter: CounterUse, of id: KeyID, at time: Int64
+    ) async throws(KeyRegistryError) -> CounterAdvance {
+        try await read { database throws(KeyRegistryError) in try database.use(counter, of: id, at: time) }
     }
 
     package func key(_ id: KeyID) async throws(KeyRegistryError) -> DeviceKey? {

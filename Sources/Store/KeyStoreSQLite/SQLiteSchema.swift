@@ -42,10 +42,22 @@ enum SQLiteSchema {
     }
 
     private static func createAdditions(in database: Database) throws {
+        try addWindow(in: database)
         try SigningKeyTable.create(in: database)
         try DevelopmentTokenTable.create(in: database)
         try KeptTicketTable.create(in: database)
         try SQLiteRevisions.create(in: database)
+    }
+
+    /// Which counters below the highest were used. Older programs leave these columns as they are, and raise the
+    /// counter alone.
+    private static func addWindow(in database: Database) throws {
+        guard try !database.columns(in: "device_key").contains(where: { $0.name == "window_top" }) else { return }
+        try database.execute(
+            sql: """
+                ALTER TABLE device_key ADD COLUMN window_top INTEGER;
+                ALTER TABLE device_key ADD COLUMN window_seen INTEGER;
+                """)
     }
 
     private static func isEmpty(_ database: Database) throws -> Bool {
@@ -93,7 +105,7 @@ enum SQLiteSchema {
 
     /// Receipts take several kilobytes and don't change with a counter. They have their own table, so raising a counter
     /// writes only one page.
-    private static func create(in database: Database) throws {
+    static func create(in database: Database) throws {
         try database.execute(
             sql: """
                 CREATE TABLE device_key (

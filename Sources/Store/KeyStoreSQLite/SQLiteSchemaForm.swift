@@ -47,7 +47,7 @@ enum SQLiteSchemaForm {
         for (index, table) in tables.enumerated() {
             let found = try String.fetchOne(database, sql: form, arguments: [table])
             if found == nil, index >= required { continue }
-            guard let found, found.utf8.elementsEqual(expected.tables[index].utf8) else {
+            guard let found, expected.tables[index].contains(where: { found.utf8.elementsEqual($0.utf8) }) else {
                 throw KeyRegistryError.unavailable("its \(table) is not the table that a key store has")
             }
         }
@@ -64,12 +64,19 @@ enum SQLiteSchemaForm {
             ?? false
     }
 
-    /// As this program makes them.
-    private static let expected = Result { () throws -> (tables: [String], triggers: [String]) in
-        try DatabaseQueue().writeWithoutTransaction { database in
+    /// As this program makes them, and of the first tables also as programs before counter windows have made them.
+    private static let expected = Result { () throws -> (tables: [[String]], triggers: [String]) in
+        let first = try DatabaseQueue().writeWithoutTransaction { database in
+            try SQLiteSchema.create(in: database)
+            return try tables.prefix(required).map { try String.fetchOne(database, sql: form, arguments: [$0]) ?? "" }
+        }
+        return try DatabaseQueue().writeWithoutTransaction { database in
             try SQLiteSchema.createAll(in: database)
             return (
-                try tables.map { try String.fetchOne(database, sql: form, arguments: [$0]) ?? "" },
+                try tables.enumerated().map { index, table in
+                    [try String.fetchOne(database, sql: form, arguments: [table]) ?? ""]
+                        + (index < required ? [first[index]] : [])
+                },
                 try triggers.map { try String.fetchOne(database, sql: text, arguments: [$0]) ?? "" }
             )
         }

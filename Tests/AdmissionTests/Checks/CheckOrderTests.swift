@@ -71,7 +71,7 @@ struct CheckOrderTests {
     @Test func `no check is listed twice, and each is in some order`() {
         let labels = [
             "none", "app_attest", "access_token", "development_token", "ticket", "session_token", "debug_certificate",
-            "anonymous",
+            "anonymous", "signed_request",
         ]
         var seen: Set<AdmissionCheck> = []
         for event in CheckOrder.Event.allCases {

@@ -22,7 +22,7 @@ struct FleetAssertionTests {
         #expect(bench.store.key(id)?.counter == 1 && bench.store.key(id)?.lastUsedAt == start.unixMilliseconds)
         for number in bench.gateways.indices {
             let refusal = try #require(try bench.decide(request, by: number).refusal)
-            #expect(refusal.answer == .invalidNonce && refusal.freshChallenge?.count == 64)
+            #expect(refusal.answer == .invalidNonce && refusal.freshChallenge?.text.count == 64)
             #expect(refusal.detail == "challenge was already used")
         }
     }

@@ -144,7 +144,7 @@ struct FleetTroubleTests {
         bench.store.crash(SharedStore.incarnation(2))
         let refusal = try #require(try bench.decide(old, by: 1).refusal)
         #expect(refusal.answer == .invalidNonce)
-        let fresh = try #require(refusal.freshChallenge)
+        let fresh = try #require(refusal.freshChallenge?.text)
         let next = bench.bench.request(try bench.bench.assertion(by: &device, over: fresh))
         #expect(try bench.decide(next, by: 1).admitted != nil)
     }

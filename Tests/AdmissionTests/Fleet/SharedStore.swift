@@ -141,6 +141,9 @@ extension SharedStore {
     func advanceCounter(of id: KeyID, to counter: UInt32, at time: Int64) -> CounterAdvance {
         store.advanceCounter(of: id, to: counter, at: time)
     }
+    func use(_ counter: CounterUse, of id: KeyID, at time: Int64) -> CounterAdvance {
+        store.use(counter, of: id, at: time)
+    }
     func enrol(_ key: DeviceKey) -> Enrolment { store.enrol(key) }
     func key(_ id: KeyID) -> DeviceKey? { store.key(id) }
     func keys(after: KeyID?, limit: Int) -> [DeviceKey] { store.keys(after: after, limit: limit) }

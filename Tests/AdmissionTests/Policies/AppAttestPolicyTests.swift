@@ -79,13 +79,13 @@ struct AppAttestPolicyTests {
         for nonce in ["00", foreign, expired, used] {
             let refusal = refusal(try bench.assertion(by: &device, over: nonce))
             #expect(refusal?.answer == .invalidNonce)
-            #expect(refusal?.freshChallenge?.count == 64)
+            #expect(refusal?.freshChallenge?.text.count == 64)
         }
     }
 
     @Test func `a refusal's fresh challenge is valid for the next attempt`() throws {
         var device = try bench.registeredDevice()
-        let fresh = try #require(refusal(AssertionFields(keyID: ""))?.freshChallenge)
+        let fresh = try #require(refusal(AssertionFields(keyID: ""))?.freshChallenge?.text)
         #expect(refusal(try bench.assertion(by: &device, over: fresh)) == nil)
     }
 

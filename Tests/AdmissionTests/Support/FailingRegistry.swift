@@ -49,6 +49,12 @@ final class FailingRegistry: KeyRegistry, ImmediateKeyRegistry {
         return registry.advanceCounter(of: id, to: counter, at: time)
     }
 
+    func use(_ counter: CounterUse, of id: KeyID, at time: Int64) throws(KeyRegistryError) -> CounterAdvance {
+        try begin(.advance)
+        beforeAdvance()
+        return registry.use(counter, of: id, at: time)
+    }
+
     func keys(after: KeyID?, limit: Int) -> [DeviceKey] { registry.keys(after: after, limit: limit) }
     func revoke(_ id: KeyID, reason: String, at time: Int64) -> Bool { registry.revoke(id, reason: reason, at: time) }
     func restore(_ id: KeyID) -> Bool { registry.restore(id) }

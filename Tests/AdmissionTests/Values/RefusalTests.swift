@@ -17,7 +17,7 @@ struct RefusalTests {
                 "version_not_supported",
                 "audit_unavailable", "invalid_resume", "invalid_request", "invalid_token", "invalid_dpop_proof",
                 "use_dpop_nonce", "clock_skew", "attestation_failed", "nonce_expired", "temporarily_unavailable",
-                "public_origin_required", "proxy_not_authorized",
+                "public_origin_required", "proxy_not_authorized", "digest_mismatch", "key_mismatch",
             ])
     }
 
@@ -38,6 +38,13 @@ struct RefusalTests {
             (.attestationUnavailable, 503, "Attestation verification is unavailable"),
             (.appAttestNotConfigured, 404, "Server not configured for App Attest"),
             (.bodyTooLarge, 413, "Request body too large"),
+            (.signedKeyMismatch, 401, "app attest key mismatch"),
+            (.signedChallengeRefused, 401, "invalid or expired challenge"),
+            (.signedAssertionRejected, 401, "invalid app attest assertion"),
+            (.bodyDigestMismatch, 401, "request body digest mismatch"),
+            (.reattestationRequired, 428, "device requires re-attestation"),
+            (.attestationRequired, 400, "attestation payload required"),
+            (.deviceNotRegistered, 404, "device not registered"),
         ]
         for (answer, status, message) in known {
             #expect(answer.status == status)
@@ -51,7 +58,7 @@ struct RefusalTests {
             Set(counting) == [
                 .appAuthRequired, .invalidNonce, .unknownKey, .keyRevoked, .assertionRejected,
                 .invalidClientCertificate, .invalidTicket, .sharedSecretRequired, .invalidSharedSecret,
-                .invalidResume, .invalidToken, .invalidProof,
+                .invalidResume, .invalidToken, .invalidProof, .digestMismatch, .keyMismatch,
             ])
     }
 

@@ -10,6 +10,15 @@ package final class FrontProxy: Sendable {
         package var description: String { rawValue }
     }
 
+    /// Whether devices sign their requests.
+    package enum Signing: Sendable {
+        case off
+        /// With the digests of their bodies.
+        case digests
+        /// Of requests below /signed/ nginx asks with the bodies, by its JavaScript module.
+        case bodies
+    }
+
     /// The proxy's own credential for the API.
     package static let providerKey = "sk-provider-key-of-these-tests"
 
@@ -38,13 +47,15 @@ package final class FrontProxy: Sendable {
     ///   - socketPath: the gateway's `ADMIN_BIND`.
     ///   - apiPort: of an HTTPS server with the test certificate for localhost.
     ///   - gatewayPort: of the gateway, without TLS: its paths are served on the same origin. nil: they aren't.
+    ///   - signing: `.bodies` of nginx alone.
     ///   - port: that clients connect to.
     package static func start(
-        _ kind: Kind, asking socketPath: String, apiPort: Int, gatewayPort: Int? = nil, port: Int? = nil
+        _ kind: Kind, asking socketPath: String, apiPort: Int, gatewayPort: Int? = nil, signing: Signing = .off,
+        port: Int? = nil
     ) async throws -> FrontProxy {
         let (directory, certificates) = (try TemporaryDirectory(), try await DevCertificates.shared())
         let port = try port ?? freePort()
-        let gateway = try directory.write(try gatewayPart(of: kind, gatewayPort), to: "gateway.conf")
+        let gateway = try directory.write(try gatewayPart(of: kind, gatewayPort, signing), to: "gateway.conf")
         let program = try ServerProgram.path(kind.rawValue)
         let example = try String(contentsOfFile: example(of: kind), encoding: .utf8)
         let child: ChildProcess
@@ -63,11 +74,20 @@ package final class FrontProxy: Sendable {
                     ("proxy_pass https://api.provider.example;", "proxy_pass https://127.0.0.1:\(apiPort);"),
                     ("include /etc/portcullis/provider-key.conf", "include \(directory.file("provider-key.conf"))"),
                     ("#include /etc/nginx/portcullis-gateway.conf", "include \(gateway)"),
+                    (
+                        "#include /etc/nginx/portcullis-signed.conf",
+                        (signing == .bodies ? "" : "#") + "include \(directory.file("signed.conf"))"
+                    ),
                     ("/etc/ssl/certs/ca-certificates.crt", certificates.serverCA),
                 ])
+            if signing == .bodies {
+                _ = try directory.write(
+                    signedPart(directory, certificates, apiPort: apiPort), to: "signed.conf")
+            }
             _ = try directory.write("set $provider_key \"\(providerKey)\";\n", to: "provider-key.conf")
             _ = try directory.write(server, to: "portcullis.conf")
-            let configuration = try directory.write(Self.nginx(in: directory), to: "nginx.conf")
+            let module = signing == .bodies ? "load_module \(try ServerProgram.nginxJavaScript);" : ""
+            let configuration = try directory.write(module + Self.nginx(in: directory), to: "nginx.conf")
             child = try ChildProcess(program, ["-e", "stderr", "-p", directory.path, "-c", configuration])
         case .caddy:
             let site = try replace(
@@ -107,11 +127,28 @@ package final class FrontProxy: Sendable {
 
     /// The example with the gateway's own paths, for one base URL; only a comment without a port (Caddy imports no
     /// empty file).
-    private static func gatewayPart(of kind: Kind, _ port: Int?) throws -> String {
+    private static func gatewayPart(of kind: Kind, _ port: Int?, _ signing: Signing) throws -> String {
         guard let port else { return "# None.\n" }
         let name = kind == .nginx ? "nginx-gateway.conf.example" : "Caddyfile-gateway.example"
         let example = try String(contentsOfFile: ServerProgram.repository + "/config/" + name, encoding: .utf8)
-        return try replace(in: example, [("127.0.0.1:6200", "127.0.0.1:\(port)")])
+        let paths = signing == .off ? [] : [("#signed ", "")]
+        return try replace(in: example, [("127.0.0.1:6200", "127.0.0.1:\(port)")] + paths)
+    }
+
+    /// The example that asks with bodies, and its script.
+    private static func signedPart(
+        _ directory: TemporaryDirectory, _ certificates: DevCertificates, apiPort: Int
+    ) throws -> String {
+        let folder = ServerProgram.repository + "/config/"
+        let script = try directory.write(
+            try String(contentsOfFile: folder + "nginx-signed.js.example", encoding: .utf8), to: "signed.js")
+        return try replace(
+            in: try String(contentsOfFile: folder + "nginx-signed.conf.example", encoding: .utf8),
+            [
+                ("js_import signed from /etc/nginx/portcullis-signed.js", "js_import signed from \(script)"),
+                ("proxy_pass https://api.provider.example;", "proxy_pass https://127.0.0.1:\(apiPort);"),
+                ("/etc/ssl/certs/ca-certificates.crt", certificates.serverCA),
+            ])
     }
 
     /// Every text must be there: otherwise the example has changed, and this isn't a test of it.

@@ -143,6 +143,18 @@ package enum ServerProgram {
         return path
     }
 
+    /// nginx's JavaScript module: installed, or unpacked by `scripts/test`.
+    package static var nginxJavaScript: String {
+        get throws {
+            let name = "/usr/lib/nginx/modules/ngx_http_js_module.so"
+            let places = [name, repository + "/.build/servers" + name]
+            guard let path = places.first(where: FileManager.default.fileExists(atPath:)) else {
+                throw EdgeTestError("nginx's JavaScript module isn't there: scripts/test gets it")
+            }
+            return path
+        }
+    }
+
     package static var repository: String {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().path

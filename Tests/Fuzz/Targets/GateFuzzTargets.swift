@@ -28,6 +28,21 @@ let gateFuzzTargets = [
             try require(challenge.bytes.count == Challenge.byteCount, "a challenge has 32 bytes")
         }
     },
+    FuzzTarget("signed-request") { bytes in
+        let text = text(bytes)
+        if let data = try? SignedClientData(text) {
+            let object = try JSONReader.readObject(Array(text.utf8), maximumBytes: SignedClientData.maximumBytes)
+            try require(object.members.count == (data.isOfBody ? 1 : 4), "there is nothing between the recipes")
+            try require(object["challenge"]?.string?.utf8.elementsEqual(data.challenge.utf8) == true, "one challenge")
+        }
+        if let digest = ContentDigest(text) { try require(digest.text == text, "a digest has one form") }
+        // Every field is the text, or pieces of it.
+        for count in [1, 7, max(1, bytes.count)] {
+            let values = pieces(of: bytes[...], count).prefix(2).map { String(decoding: $0, as: UTF8.self) }
+            let fields = SignedFields { _ in Array(values) }
+            try require((try? PresentedSignature(fields, maximumAssertionBytes: 4_096)) == nil, "no text is all fields")
+        }
+    },
     FuzzTarget("ticket") { bytes in
         let office = TicketOffice()
         let time = MonotonicTime(nanoseconds: 0)

@@ -123,7 +123,7 @@ struct BadgeSessionTests {
         #expect(Set(labels).count == labels.count)
         #expect(labels.allSatisfy { $0.allSatisfy { "abcdefghijklmnopqrstuvwxyz_".contains($0) } })
         let routes = [ConfiguredMethod].all.routeNames
-        #expect(Set(routes) == ["app", "token", "dev", "cert", "ticket", "anonymous"] && routes.count == 6)
+        #expect(Set(routes) == ["app", "signed", "token", "dev", "cert", "ticket", "anonymous"] && routes.count == 7)
     }
 
     // MARK: Answers that come later

@@ -35,7 +35,7 @@ struct GoalTests {
     @Test func `every goal of an empty run is unmeasured, and absent programs are named`() {
         let circumstances = GoalList.Circumstances(absent: [.haproxy, .earlier], cores: 2)
         let goals = GoalList.goals(BenchResults(), circumstances)
-        #expect(goals.count == 22)
+        #expect(goals.count == 24)
         let rows = goals.map(GoalRow.init)
         #expect(rows.allSatisfy { $0.verdict.hasPrefix("not measured: ") })
         #expect(rows.contains { $0.verdict.contains("haproxy isn't installed") })
@@ -63,11 +63,17 @@ struct GoalTests {
         results.record(17, .residentPerSession, of: .portcullis, Cell.idle)
         results.record(100, .messagesPerSecond, of: .portcullis, Cell.oneReactor)
         results.record(190, .messagesPerSecond, of: .portcullis, Cell.twoReactors)
+        for (cell, cost) in [
+            (Cell.authorization, 100.0), (Cell.signed(recipe: 1, bytes: 1_024), 120),
+            (Cell.signed(recipe: 2, bytes: 1_024), 160),
+        ] { results.record(cost, .cpuPerAuthorization, of: .portcullis, cell) }
         let rows = GoalList.goals(results, GoalList.Circumstances(cores: 4)).map(GoalRow.init)
         #expect(rows.filter { $0.measured == "–" }.map(\.what) == ["… websockify in Go"])
         func measured(_ what: String) -> String? { rows.first { $0.what.hasPrefix(what) }?.measured }
         #expect(measured("gated") == "80.0 %")
         #expect(measured("connects a second with an access token") == "1.25 ×")
+        #expect(measured("CPU per request to /authz") == "1.20 ×")
+        #expect(measured("… signed with its digest") == "1.60 ×")
         #expect(measured("assertion") == "80.0 µs")
         #expect(measured("CPU per connect") == "0.80 ×")
         #expect(measured("system calls") == "4.00")

@@ -36,6 +36,13 @@ struct Challenge {
         self.bytes = bytes
     }
 
+    /// - Parameter base64: padded, in its one form.
+    init?(base64: String) {
+        guard let bytes = Base64.decode(canonical: base64, maximumBytes: Self.byteCount), bytes.count == Self.byteCount
+        else { return nil }
+        self.bytes = bytes
+    }
+
     /// - Parameter milliseconds: since the epoch; only the low 48 bits are kept.
     init(issuedAt milliseconds: UInt64, key: ChallengeKey) {
         var generator = SystemRandomNumberGenerator()
@@ -51,6 +58,7 @@ struct Challenge {
 
     var hex: String { Hexadecimal.encode(bytes) }
     var base64URL: String { Base64URL.encode(bytes) }
+    var base64: String { Base64.encode(bytes) }
 
     func isAuthentic(under key: ChallengeKey) -> Bool {
         let expected = Secret(Self.mac(over: bytes.prefix(Self.identityByteCount), key: key))

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import KeyStore
 import Synchronization
 
@@ -20,9 +21,10 @@ package final class Challenges: Sendable {
     static let clockTolerance: UInt64 = 1_000
 
     /// A challenge of one dialect is foreign in the other.
-    private struct Origin {
+    fileprivate struct Origin {
         var key = OwnChallengeKey()
         var tokenKey = OwnChallengeKey()
+        var signedKey = OwnChallengeKey()
         var epoch: MonotonicTime
     }
 
@@ -35,6 +37,9 @@ package final class Challenges: Sendable {
     /// The spent challenges of the token dialect, by purpose.
     private let spentForRegistrations: Mutex<SpentSet>
     private let spentForTokens: Mutex<SpentSet>
+    /// The same of requests that are signed one by one: once in all, because what a client signs doesn't name the
+    /// endpoint.
+    private let spentForSigned: Mutex<SpentSet>
     private let total = Atomic<Int>(0)
 
     /// - Parameters:
@@ -52,6 +57,7 @@ package final class Challenges: Sendable {
         spent = Mutex(empty)
         spentForRegistrations = Mutex(empty)
         spentForTokens = Mutex(empty)
+        spentForSigned = Mutex(empty)
     }
 
     /// Stores nothing.
@@ -64,22 +70,32 @@ package final class Challenges: Sendable {
         IssuedChallenge(nonce: challenge(of: .token, at: moment).base64URL, expires: expiry(of: moment))
     }
 
-    private enum Dialect { case guide, token }
+    /// For requests that are signed one by one. Stores nothing.
+    package func issueForSigned(at moment: Moment) -> IssuedChallenge {
+        IssuedChallenge(nonce: challenge(of: .signed, at: moment).base64, expires: expiry(of: moment))
+    }
+
+    fileprivate enum Dialect { case guide, token, signed }
 
     private func challenge(of dialect: Dialect, at moment: Moment) -> Challenge {
         if let view = view(of: dialect, at: moment.monotonic) {
             return Challenge(issuedAt: UInt64(clamping: view.time), key: view.issuing.key.challenges)
         }
         let origin = origin.withLock { $0 }
-        let key = dialect == .guide ? origin.key : origin.tokenKey
-        return Challenge(issuedAt: moment.monotonic.milliseconds(since: origin.epoch), key: key.key)
+        return Challenge(
+            issuedAt: moment.monotonic.milliseconds(since: origin.epoch), key: origin.key(of: dialect).key)
     }
 
     /// The time to live is part of the purpose: what one gateway has forgotten as expired, no gateway with a longer
     /// time accepts.
     private func view(of dialect: Dialect, at time: MonotonicTime) -> FleetIdentity.View? {
         guard let fleet else { return nil }
-        let purpose = dialect == .guide ? "challenge" : "token challenge"
+        let purpose =
+            switch dialect {
+            case .guide: "challenge"
+            case .token: "token challenge"
+            case .signed: "signed challenge"
+            }
         return fleet.view(of: "\(purpose) \(timeToLive)", lifetime: timeToLive, at: time)
     }
 
@@ -109,6 +125,13 @@ package final class Challenges: Sendable {
         }
     }
 
+    /// The same for requests that are signed one by one.
+    ///
+    /// - Parameter base64: as the client sent it; 44 characters.
+    package func spendSigned(_ base64: String, at time: MonotonicTime) -> ChallengeSpending {
+        spend(Challenge(base64: base64), of: .signed, as: .signedChallenge, in: spentForSigned, at: time)
+    }
+
     private func spend(
         _ challenge: Challenge?, of dialect: Dialect, as kind: SingleUseMark.Kind,
         in spent: borrowing Mutex<SpentSet>, at time: MonotonicTime
@@ -131,15 +154,25 @@ package final class Challenges: Sendable {
     ) -> ChallengeExamination {
         guard let challenge = Challenge(base64URL: base64URL) else { return .refused(.malformed) }
         return switch purpose {
-        case .registration: examine(challenge, in: spentForRegistrations, at: time)
-        case .token: examine(challenge, in: spentForTokens, at: time)
+        case .registration: examine(challenge, of: .token, in: spentForRegistrations, at: time)
+        case .token: examine(challenge, of: .token, in: spentForTokens, at: time)
         }
     }
 
+    /// Whether a challenge of requests that are signed one by one could be spent now; nil: it could. It stays as it is:
+    /// nobody who hasn't the key spends it.
+    package func refusalOfSigned(_ base64: String, at time: MonotonicTime) -> ChallengeSpending? {
+        guard let challenge = Challenge(base64: base64) else { return .malformed }
+        guard case .refused(let spending) = examine(challenge, of: .signed, in: spentForSigned, at: time) else {
+            return nil
+        }
+        return spending
+    }
+
     private func examine(
-        _ challenge: Challenge, in spent: borrowing Mutex<SpentSet>, at time: MonotonicTime
+        _ challenge: Challenge, of dialect: Dialect, in spent: borrowing Mutex<SpentSet>, at time: MonotonicTime
     ) -> ChallengeExamination {
-        guard let (now, _) = recognise(challenge, of: .token, in: spent, at: time) else { return .refused(.foreign) }
+        guard let (now, _) = recognise(challenge, of: dialect, in: spent, at: time) else { return .refused(.foreign) }
         let insertion = spent.withLock { $0.refusal(of: challenge.identity, issuedAt: challenge.issuedAt, at: now) }
         guard let refusal = insertion.flatMap({ refusal($0, of: challenge, at: now) }) else {
             return .open(OpenChallenge(challenge))
@@ -153,8 +186,7 @@ package final class Challenges: Sendable {
     ) -> (now: UInt64, view: FleetIdentity.View?)? {
         guard let view = view(of: dialect, at: time) else {
             let origin = origin.withLock { $0 }
-            let key = dialect == .guide ? origin.key : origin.tokenKey
-            guard challenge.isAuthentic(under: key.key) else { return nil }
+            guard challenge.isAuthentic(under: origin.key(of: dialect).key) else { return nil }
             return (time.milliseconds(since: origin.epoch), nil)
         }
         guard view.accepts({ challenge.isAuthentic(under: $0.challenges) }) else { return nil }
@@ -197,10 +229,12 @@ package final class Challenges: Sendable {
     package var carried: CarriedChallenges {
         let origin = origin.withLock { $0 }
         return CarriedChallenges(
-            key: origin.key.secret, tokenKey: origin.tokenKey.secret, epoch: origin.epoch, timeToLive: timeToLive,
+            key: origin.key.secret, tokenKey: origin.tokenKey.secret, signedKey: origin.signedKey.secret,
+            epoch: origin.epoch, timeToLive: timeToLive,
             spent: spent.withLock { $0.carried },
             spentForRegistrations: spentForRegistrations.withLock { $0.carried },
-            spentForTokens: spentForTokens.withLock { $0.carried })
+            spentForTokens: spentForTokens.withLock { $0.carried },
+            spentForSigned: spentForSigned.withLock { $0.carried })
     }
 
     /// Before the first challenge is issued or spent.
@@ -209,15 +243,30 @@ package final class Challenges: Sendable {
         try spent.withLock { try $0.restore(carried.spent, timeToLive: life) }
         try spentForRegistrations.withLock { try $0.restore(carried.spentForRegistrations, timeToLive: life) }
         try spentForTokens.withLock { try $0.restore(carried.spentForTokens, timeToLive: life) }
+        if let spent = carried.spentForSigned {
+            try spentForSigned.withLock { try $0.restore(spent, timeToLive: life) }
+        }
         origin.withLock {
             $0 = Origin(
-                key: OwnChallengeKey(carried.key), tokenKey: OwnChallengeKey(carried.tokenKey), epoch: carried.epoch)
+                key: OwnChallengeKey(carried.key), tokenKey: OwnChallengeKey(carried.tokenKey),
+                signedKey: carried.signedKey.map { OwnChallengeKey($0) } ?? OwnChallengeKey(), epoch: carried.epoch)
         }
     }
 
     /// The number of spent challenges that are remembered; for metrics.
     package var spentCount: Int {
         spent.withLock { $0.count } + spentForRegistrations.withLock { $0.count } + spentForTokens.withLock { $0.count }
+            + spentForSigned.withLock { $0.count }
+    }
+}
+
+extension Challenges.Origin {
+    fileprivate func key(of dialect: Challenges.Dialect) -> OwnChallengeKey {
+        switch dialect {
+        case .guide: key
+        case .token: tokenKey
+        case .signed: signedKey
+        }
     }
 }
 
@@ -232,4 +281,9 @@ package struct IssuedChallenge: Sendable {
     package let nonce: String
     /// Unix milliseconds; for display only. The gateway's monotonic clock decides.
     package let expires: Int64
+
+    /// RFC 3339, in whole seconds: never later than ``expires``.
+    package var expiresAt: String {
+        Date(timeIntervalSince1970: (Double(expires) / 1_000).rounded(.down)).formatted(.iso8601)
+    }
 }

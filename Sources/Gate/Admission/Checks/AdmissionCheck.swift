@@ -27,6 +27,13 @@ package enum AdmissionCheck: String, CaseIterable, Sendable {
     case counter
     case validationCategory = "validation_category"
     case counterStored = "counter_stored"
+    /// Of a signed request: the counter isn't far above the last one.
+    case counterRise = "counter_rise"
+
+    // Of a request that is signed by itself, before its assertion.
+    case signedFields = "signed_fields"
+    case clientData = "client_data"
+    case bodyDigest = "body_digest"
 
     // Of an attestation.
     case attestationForm = "attestation_form"

@@ -18,10 +18,12 @@ package enum CheckOrder {
             switch event {
             case .upgrade: [policies + MethodChecks.own(of: method) + [.lease, .auditLog, .time]]
             case .ticket: [ticketPolicies + MethodChecks.own(of: method) + [.holder, .ticketRoom, .auditLog]]
-            case .registration: [registration, registrationWithProof]
+            case .registration: [registration, registrationWithProof, signedRegistration]
             case .token:
                 method.hasSameBytes(as: MethodChecks.developmentLabel) ? [developer, device] : [device, developer]
-            case .authorization: [authorization]
+            case .authorization:
+                method.hasSameBytes(as: MethodChecks.signedLabel)
+                    ? [signedAuthorization, authorization] : [authorization, signedAuthorization]
             }
         let fitting = check.flatMap { check in possible.first { $0.contains(check) } } ?? possible[0]
         return fitting.enumerated().filter { fitting.firstIndex(of: $0.element) == $0.offset }.map(\.element)
@@ -72,6 +74,15 @@ package enum CheckOrder {
         [.queue, .rateLimit, .body] + proof + [
             .deviceKey, .developmentToken, .blockList, .replay, .signingKey, .auditLog,
         ]
+    /// Of a request that is signed by itself: its form, then what the store knows. The challenge is spent behind the
+    /// signature.
+    static let signedRequest: [AdmissionCheck] = signedForm + [.challenge] + key + assertion + [.counterRise]
+    private static let signedForm: [AdmissionCheck] = [.signedFields, .clientData, .bodyDigest, .htm, .htu]
+    private static let signedRegistration: [AdmissionCheck] =
+        [.queue, .rateLimit, .body] + signedForm.filter { $0 != .htm && $0 != .htu } + [.challenge] + key + attestation
+        + assertion.filter { $0 != .counterStored } + [.auditLog, .keyStored, .counterStored, .counterRise]
+    private static let signedAuthorization: [AdmissionCheck] =
+        [.body, .blockList, .identityBlocked, .route] + signedRequest + [.auditLog]
     private static let authorization: [AdmissionCheck] =
         [.body, .blockList] + accessToken + [.identityBlocked, .route] + proofOfToken + [.auditLog]
 }

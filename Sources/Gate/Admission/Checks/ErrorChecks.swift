@@ -86,6 +86,8 @@ extension RefusalCode {
         case .invalidNonce, .challengesExhausted, .nonceExpired: .challenge
         case .unknownKey: .keyRegistered
         case .keyRevoked: .keyRevoked
+        case .digestMismatch: .bodyDigest
+        case .keyMismatch: .counterRise
         case .assertionRejected: .assertionForm
         case .invalidClientCertificate: .certificateVerified
         case .invalidTicket: .ticket

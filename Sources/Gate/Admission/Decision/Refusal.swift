@@ -13,9 +13,13 @@ package struct Refusal: Sendable {
     /// The check that the request failed, for the audit log alone.
     package private(set) var failed: FailedCheck
     /// A new challenge for the client's next attempt. The gate sets it if ``carriesChallenge``.
-    package internal(set) var freshChallenge: String?
+    package internal(set) var freshChallenge: FreshChallenge?
     /// What clients of access tokens read; `nil` for all others.
     package internal(set) var token: TokenError?
+    /// Its client has signed the request, and reads ``message``.
+    package internal(set) var isOfSignedRequest = false
+    /// The subject whose key has signed, where the signature is right; for the audit log.
+    package internal(set) var signer: String?
     /// The failed check in plain words, as far as the client may know it. It contains no secret and no client input.
     package internal(set) var reason: String?
     /// The method that the client tried, for the log. The gate sets it.
@@ -38,7 +42,7 @@ package struct Refusal: Sendable {
         var refusal = Refusal(
             answer, detail: detail, retryAfter: retryAfter, allowedMethods: allowedMethods, failed: FailedCheck(check))
         (refusal.freshChallenge, refusal.token, refusal.method) = (freshChallenge, token, method)
-        refusal.reason = reason
+        (refusal.reason, refusal.isOfSignedRequest, refusal.signer) = (reason, isOfSignedRequest, signer)
         return refusal
     }
 
@@ -64,8 +68,9 @@ package struct Refusal: Sendable {
         return ErrorDescription.permitted(text)
     }
 
-    /// A client refused with 401 can retry at once, without another round trip for a challenge.
-    package var carriesChallenge: Bool { status == 401 && token == nil }
+    /// A client refused with 401 can retry at once, without another round trip for a challenge; one that has to attest
+    /// its key (428) can do that at once.
+    package var carriesChallenge: Bool { token == nil && (status == 401 || status == 428) }
 
     /// The scheme in `WWW-Authenticate`, which RFC 9110 section 15.5.2 requires in a 401. `Bearer` (RFC 6750) and
     /// `DPoP` (RFC 9449 section 7.1) are registered, and no client acts on any of them automatically.
@@ -76,6 +81,7 @@ package struct Refusal: Sendable {
             if answer != .tokenRequired { challenge.parameters.append(("error", code.rawValue)) }
             return challenge.text
         }
+        if isOfSignedRequest { return "AppAttest" }
         return switch code {
         case .sharedSecretRequired, .invalidSharedSecret: "Bearer"
         default: freshChallenge == nil ? "ClientCertificate" : "AppAttest"
@@ -87,7 +93,7 @@ package struct Refusal: Sendable {
         var fields: [(name: String, value: String)] = []
         if let retryAfter { fields.append(("Retry-After", String(retryAfter))) }
         if let nonce = token?.nonce { fields.append(("DPoP-Nonce", nonce)) }
-        if let freshChallenge { fields.append(("X-App-Assert-Challenge", freshChallenge)) }
+        if let freshChallenge { fields.append((freshChallenge.field, freshChallenge.text)) }
         // RFC 6455 section 4.2.2: the supported versions. RFC 9110 section 15.5.22: the protocol to upgrade to.
         if code == .unsupportedVersion || code == .upgradeRequired {
             fields += [("Sec-WebSocket-Version", "13"), ("Upgrade", "websocket")]

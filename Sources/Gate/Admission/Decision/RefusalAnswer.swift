@@ -50,6 +50,20 @@ package struct RefusalAnswer: Hashable, Sendable {
     package static let appAttestNotConfigured = Self(
         404, .appAttestNotConfigured, "Server not configured for App Attest")
 
+    // Requests that are signed one by one. Their clients act on the texts.
+    package static let signedFieldMissing = Self(401, .appAuthRequired, "missing X-AppAttest header")
+    package static let signedFieldsMalformed = Self(400, .malformedRequest, "invalid App Attest parameters")
+    package static let digestNotAccepted = Self(
+        400, .malformedRequest, "X-AppAttest-BodySHA256 is not accepted on GET requests")
+    package static let bodyDigestMismatch = Self(401, .digestMismatch, "request body digest mismatch")
+    package static let signedChallengeRefused = Self(401, .invalidNonce, "invalid or expired challenge")
+    package static let signedAssertionRejected = Self(401, .assertionRejected, "invalid app attest assertion")
+    package static let signedKeyMismatch = Self(401, .keyMismatch, "app attest key mismatch")
+    package static let attestationPayloadRejected = Self(401, .attestationRejected, "invalid attestation payload")
+    package static let attestationRequired = Self(400, .unknownKey, "attestation payload required")
+    package static let reattestationRequired = Self(428, .unknownKey, "device requires re-attestation")
+    package static let deviceNotRegistered = Self(404, .unknownKey, "device not registered")
+
     // Access tokens: at the token endpoint and for a registration with a proof, then at resources.
     package static let invalidRequest = Self(400, .invalidRequest, "The request is malformed")
     package static let invalidProofAtToken = Self(400, .invalidProof, "The DPoP proof is invalid")
@@ -93,6 +107,9 @@ package struct RefusalAnswer: Hashable, Sendable {
         challengesExhausted, storeUnavailable, auditUnavailable, missingField, malformedRequest,
         invalidRegistrationNonce,
         attestationRejected, attestedAppMismatch, attestationUnavailable, appAttestNotConfigured,
+        signedFieldMissing, signedFieldsMalformed, digestNotAccepted, bodyDigestMismatch, signedChallengeRefused,
+        signedAssertionRejected, signedKeyMismatch, attestationPayloadRejected, attestationRequired,
+        reattestationRequired, deviceNotRegistered,
         invalidRequest, invalidProofAtToken, clockSkewAtToken, nonceExpired, attestationFailed, registrationRequired,
         useNonce, invalidProof, clockSkew, invalidToken, tokenRequired, tooManyProofs, publicOriginRequired,
         proxyNotAuthorized, tokensUnavailable, bodyTooLarge, lengthRequired, notFound, methodNotAllowed,

@@ -28,6 +28,10 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     case wayNotAllowed = "way_not_allowed"
     case ticketsExhausted = "tickets_exhausted"
 
+    // Requests that are signed one by one.
+    case digestMismatch = "digest_mismatch"
+    case keyMismatch = "key_mismatch"
+
     // Registration.
     case missingField = "missing_field"
     case malformedRequest = "malformed_request"
@@ -70,7 +74,8 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     package var countsAsFailedUpgrade: Bool {
         switch self {
         case .appAuthRequired, .invalidNonce, .unknownKey, .keyRevoked, .assertionRejected, .invalidClientCertificate,
-            .invalidTicket, .invalidResume, .sharedSecretRequired, .invalidSharedSecret, .invalidToken, .invalidProof:
+            .invalidTicket, .invalidResume, .sharedSecretRequired, .invalidSharedSecret, .invalidToken, .invalidProof,
+            .digestMismatch, .keyMismatch:
             true
         default: false
         }

@@ -47,12 +47,12 @@ package final class Fleet: Sendable {
         }
     }
 
-    /// Spends an assertion's challenge and raises its key's counter, in one step.
+    /// Spends an assertion's challenge and uses its key's counter, in one step.
     func admit(
-        _ use: FleetUse, by key: KeyID, counter: UInt32, at time: MonotonicTime,
+        _ use: FleetUse, by key: KeyID, _ counter: CounterUse, at time: MonotonicTime,
         then: @escaping @Sendable (Result<AssertionSpending, KeyRegistryError>) -> Void
     ) {
-        let assertion = AssertionUse(mark: use.mark, key: key, counter: counter, time: identity.time(at: time))
+        let assertion = AssertionUse(mark: use.mark, key: key, use: counter, time: identity.time(at: time))
         registry.admit(assertion, in: use.incarnation) { result in
             switch result {
             // Neither answer is in the contract.

@@ -40,8 +40,12 @@ package struct CarriedSpentSet: Codable, Sendable {
 /// What challenges of the earlier process are recognised by, and which of them were used.
 package struct CarriedChallenges: Codable, Sendable {
     let key, tokenKey: Secret
+    /// Programs of before don't say.
+    var signedKey: Secret?
     let epoch: MonotonicTime
     /// Milliseconds that a challenge was valid for.
     let timeToLive: UInt64
     let spent, spentForRegistrations, spentForTokens: CarriedSpentSet
+    /// As `signedKey`.
+    var spentForSigned: CarriedSpentSet?
 }

@@ -6,6 +6,7 @@ enum MethodChecks {
     private static let table: [ByteText: [AdmissionCheck]] = [
         ByteText(AppAttestMethod.name.label): [.route, .assertionFields, .challenge] + CheckOrder.key
             + CheckOrder.assertion,
+        ByteText(SignedRequestMethod.name.label): [.route] + CheckOrder.signedRequest,
         ByteText(AccessTokenMethod.name.label): accessToken,
         ByteText(AccessTokenMethod.developmentName.label): accessToken,
         ByteText(TicketMethod.name.label): [.ticket, .route] + held,
@@ -21,6 +22,8 @@ enum MethodChecks {
     private static let held: [AdmissionCheck] = [.keyStore, .holder, .identityBlocked]
 
     static let developmentLabel = AccessTokenMethod.developmentName.label
+
+    static let signedLabel = SignedRequestMethod.name.label
 
     static func own(of label: String) -> [AdmissionCheck] { table[ByteText(label)] ?? [.credential, .route] }
 }

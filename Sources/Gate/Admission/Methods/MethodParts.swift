@@ -2,6 +2,8 @@
 package struct MethodParts: Sendable {
     /// `nil`: App Attest isn't configured.
     package var appAttest: AppAttestSettings?
+    /// `nil`: `SIGNED_REQUESTS` is off.
+    package var signedRequests: SignedRequestSettings?
     /// `nil`: there are no access tokens.
     package var tokens: TokenSettings?
     /// `nil`: there are no tickets.

@@ -2,7 +2,7 @@
 /// method that is added can't be silent about it. A gate asks for it once.
 package struct MethodTraits: Sendable {
     /// Makes a challenge.
-    package typealias Challenge = @Sendable (Moment) -> String?
+    package typealias Challenge = @Sendable (Moment) -> FreshChallenge?
     /// Admits a client that another method has refused, or that shows no credential. It becomes anonymous, with the
     /// returned proof; nil leaves it refused.
     package typealias Exemption = @Sendable (Refusal, AdmissionRequest) -> (any AdmissionProof)?
@@ -36,6 +36,14 @@ package struct MethodTraits: Sendable {
         self.challenge = challenge
         self.exemption = exemption
     }
+}
+
+/// A challenge for a refused client's next attempt, with the header field that brings it.
+package struct FreshChallenge: Sendable {
+    package let field: String
+    package let text: String
+
+    package init(_ text: String, in field: String) { (self.field, self.text) = (field, text) }
 }
 
 /// A method of a gate, with its traits.

@@ -15,11 +15,12 @@ package struct Registrar: Sendable {
     /// is stored.
     package typealias Objection = @Sendable (RegisteredKey) -> Refusal?
 
-    private let settings: AppAttestSettings
-    private let waiting: WaitingStore
-    private let verifier: AttestationVerifier
-    private let limits: EndpointLimits
-    private let maximumBodyBytes: Int
+    // Its other dialects use these, too.
+    let settings: AppAttestSettings
+    let waiting: WaitingStore
+    let verifier: AttestationVerifier
+    let limits: EndpointLimits
+    let maximumBodyBytes: Int
     private let tokens: TokenSettings?
 
     /// - Parameters:

@@ -49,7 +49,7 @@ package struct GateStore: Sendable {
             do throws(KeyRegistryError) { return try answerAtOnce(question, at: moment) } catch {
                 return .failed(error)
             }
-        case .ticket, .own, .redeem, .attestation, .enrol: return nil
+        case .ticket, .own, .redeem, .attestation, .enrol, .use, .forget: return nil
         }
     }
 
@@ -68,8 +68,7 @@ package struct GateStore: Sendable {
         switch devices {
         case nil: return .admit(.notAdvanced(.unknownKey))
         case .immediate(let registry):
-            let advance = try registry.advanceCounter(
-                of: claim.key, to: claim.counter, at: moment.unixMilliseconds)
+            let advance = try registry.use(claim.use, of: claim.key, at: moment.unixMilliseconds)
             return .admit(advance == .advanced ? .admitted : .notAdvanced(advance))
         case .shared: return nil
         }
@@ -117,13 +116,14 @@ extension Fleet {
         case .standing(let id, let use): answerStanding(of: id, for: use, at: time, then: then)
         case .admit(let claim):
             guard let challenge = claim.challenge else { return then(.success(.admit(.refused(.foreign)))) }
-            admit(challenge, by: claim.key, counter: claim.counter, at: time) { then($0.map(StoreAnswer.admit)) }
+            admit(challenge, by: claim.key, claim.use, at: time) { then($0.map(StoreAnswer.admit)) }
         case .spend(let claim):
             spend(claim.use, at: claim.endpoint, in: claim.life, time) { then($0.map(StoreAnswer.spend)) }
         case .confirm(let use):
             guard let use else { return then(.success(.confirm(.foreign))) }
             spend(use, at: time) { then($0.map(StoreAnswer.confirm)) }
-        case .redeem, .attestation, .enrol: then(.failure(.unavailable("the question is for one who may wait")))
+        case .redeem, .attestation, .enrol, .use, .forget:
+            then(.failure(.unavailable("the question is for one who may wait")))
         case .grant, .ticket, .own, .trying: preconditionFailure("These are answered elsewhere.")
         }
     }

@@ -27,6 +27,10 @@ package enum StoreQuestion: Sendable {
     indirect case attestation(PresentedAttestation)
     /// Records an attested key.
     indirect case enrol(DeviceKey)
+    /// Uses a counter of a key whose assertion came with a challenge that is used up already.
+    case use(CounterUse, of: KeyID)
+    /// Closes a key's sessions, and forgets it.
+    case forget(KeyID)
     /// A question whose failure is an answer, because the decision says then what has failed.
     indirect case trying(StoreQuestion)
 
@@ -56,7 +60,8 @@ package enum StandingUse: Sendable {
 /// One use of an assertion whose signature is right.
 package struct AssertionClaim: Sendable {
     let key: KeyID
-    let counter: UInt32
+    let use: CounterUse
+    var counter: UInt32 { use.counter }
     /// Of the challenge, where several gateways share the store; `nil` for a gateway that is alone.
     let challenge: FleetUse?
 }
@@ -90,6 +95,8 @@ package enum StoreAnswer: Sendable {
     case redeem(DevelopmentStanding)
     indirect case attestation(Result<VerifiedAttestation, AttestationError>)
     case enrol(Enrolment)
+    case use(CounterAdvance)
+    case forget
     /// Of ``StoreQuestion/trying(_:)``.
     case failed(KeyRegistryError)
 }

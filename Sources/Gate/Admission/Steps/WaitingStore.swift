@@ -8,6 +8,8 @@ struct WaitingStore: Sendable {
     var keys: (any KeyRegistry)?
     /// `nil`: nobody registers.
     var attestations: AttestationVerifier?
+    /// Closes a key's sessions, and forgets it. `nil`: nobody unregisters.
+    var forget: (@Sendable (KeyID) async throws(KeyRegistryError) -> Void)?
 
     func answer(
         _ question: StoreQuestion, of store: GateStore, at moment: Moment
@@ -17,6 +19,10 @@ struct WaitingStore: Sendable {
         case .redeem(let token, let device):
             let standing = try await store.development?.redeem(token, by: device, at: moment.unixMilliseconds)
             return .redeem(standing ?? .refused(.unknown))
+        case .forget(let id):
+            guard let forget else { preconditionFailure("Only who unregisters is forgotten.") }
+            try await forget(id)
+            return .forget
         case .trying(let question):
             do throws(KeyRegistryError) { return try await answer(question, of: store, at: moment) } catch {
                 return .failed(error)
@@ -33,13 +39,14 @@ struct WaitingStore: Sendable {
     ) async throws(KeyRegistryError) -> StoreAnswer? {
         switch (question, store.devices) {
         case (.enrol(let key), _): return .enrol(try await keys.enrol(key))
+        case (.use(let use, let id), _): return .use(try await keys.use(use, of: id, at: moment.unixMilliseconds))
         case (.standing(let id, _), .immediate):
             let standing = try await keys.standing(of: id)
             return .standing(standing, counter: standing?.counter ?? 0)
         // The store alone compares counters.
         case (.standing(let id, _), _): return .standing(try await keys.standing(of: id), counter: 0)
         case (.admit(let claim), .immediate):
-            let advance = try await keys.advanceCounter(of: claim.key, to: claim.counter, at: moment.unixMilliseconds)
+            let advance = try await keys.use(claim.use, of: claim.key, at: moment.unixMilliseconds)
             return .admit(advance == .advanced ? .admitted : .notAdvanced(advance))
         default: return nil
         }

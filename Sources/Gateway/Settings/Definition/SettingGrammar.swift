@@ -61,6 +61,21 @@ enum SettingGrammar {
         return text
     }
 
+    /// The paths behind it must not be others of the gateway's.
+    static func pathPrefix(_ text: String) throws(SettingProblem) -> String? {
+        let bytes = Array(text.utf8)
+        let isPath =
+            bytes.count <= 64 && bytes.first == UInt8(ascii: "/") && bytes.last != UInt8(ascii: "/")
+            && bytes.allSatisfy { ASCIIByte.isLetter($0) || ASCIIByte.isDigit($0) || "/-._~".utf8.contains($0) }
+            && !text.contains("//")
+        guard isPath, !["/attest", "/mud"].contains(text) else {
+            throw SettingProblem(
+                problem: "isn't a path that can stand before others",
+                remedy: "Write a slash and letters, like `/push`; not `/attest`, nor `/mud`.")
+        }
+        return text
+    }
+
     static func bundleIDs(_ text: String) throws(SettingProblem) -> [String] {
         let elements = try list(text)
         guard elements.allSatisfy({ AppID(teamID: "AAAAAAAAAA", bundleID: $0) != nil }) else {

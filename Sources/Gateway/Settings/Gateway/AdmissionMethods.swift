@@ -30,6 +30,7 @@ package struct AdmissionConfiguration: Sendable {
     package let appAttest: GatewayConfiguration.Attestation?
     package let clientCertificates: GatewayConfiguration.ClientCertificates?
     package let tickets: SectionValues<TicketSection>
+    package let signedRequests: SectionValues<SignedRequestSection>
 }
 
 extension ValuesOfSection where Section == GateSection, Access: ReadsLiveSettings {
@@ -54,6 +55,9 @@ extension [ConfiguredMethod] {
         ConfiguredMethod(
             AppAttestMethod.name, blockListKind: AppAttestMethod.blockListKind, isOn: { $0.appAttest != nil }
         ) { AppAttestMethod($1.appAttest) },
+        ConfiguredMethod(
+            SignedRequestMethod.name, isOn: { $0.appAttest != nil && $0.signedRequests.isOn == .on }
+        ) { SignedRequestMethod($1.signedRequests) },
         ConfiguredMethod(
             AccessTokenMethod.name, AccessTokenMethod.developmentName, isOn: { $0.appAttest != nil }
         ) { AccessTokenMethod($1.tokens) },

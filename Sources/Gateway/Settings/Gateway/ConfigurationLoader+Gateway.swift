@@ -27,7 +27,8 @@ extension ConfigurationLoader {
         checkReport()
         let methods = [ConfiguredMethod].all.routeNames(
             on: AdmissionConfiguration(
-                gate: read(\.gate), appAttest: attestation, clientCertificates: clientCertificates, tickets: tickets))
+                gate: read(\.gate), appAttest: attestation, clientCertificates: clientCertificates, tickets: tickets,
+                signedRequests: read(\.signedRequests)))
         checkMethods(methods, isOpen: isOpen, needsSecret: secrets != nil)
         if target != nil { checkRoutes(read(settings.target.routes), methods) }
         checkSessions()

@@ -74,6 +74,9 @@ extension ConfigurationLoader {
     /// Access tokens are issued to attested apps: without an app none are issued or verified.
     mutating func checkTokens(hasApps: Bool, _ tls: GatewayConfiguration.TLS?) {
         guard !hasApps else { return checkOrigin(tls) }
+        if read(settings.signedRequests.isOn) == .on {
+            warn(settings.signedRequests.isOn, "has no effect while App Attest is off.")
+        }
         if read(settings.developmentTokens.isAllowed) {
             warn(settings.developmentTokens.isAllowed, "has no effect while App Attest is off.")
         }
@@ -112,8 +115,9 @@ extension ConfigurationLoader {
         let (internalListener, listener) = (settings.internalListener, settings.listener)
         switch internalAddress {
         case nil:
-            guard isSet(internalListener.admits) else { return }
-            warn(internalListener.admits, "has no effect without ADMIN_BIND.")
+            for setting in [internalListener.admits, internalListener.body] as [any AnySetting] where isSet(setting) {
+                warn(setting, "has no effect without ADMIN_BIND.")
+            }
         case .unix(let path)?:
             guard let obstacle = NamedFile.obstacle(toListeningOn: path) else { return }
             fail(internalListener.binding, obstacle.problem, obstacle.remedy)

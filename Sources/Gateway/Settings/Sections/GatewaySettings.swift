@@ -12,6 +12,7 @@ package struct GatewaySettings: Sendable {
     package let attestation = AttestationSection()
     package let clientAuthorities = ClientAuthoritySection()
     package let keyStore = KeyStoreSection()
+    package let signedRequests = SignedRequestSection()
     package let tokens = TokenSection()
     package let developmentTokens = DevelopmentTokenSection()
     package let internalListener = InternalListenerSection()

@@ -49,7 +49,16 @@ package struct InternalListenerSection: SettingSection {
         "AUTHZ_ADMIT", default: .token,
         "Whose requests `/authz` lets pass: of attested devices (`token`), or of development tokens too (`token+dev`).",
         details: """
-            A proxy can demand more for a location, never less: /admit/token/authz. Development tokens need ALLOW_DEV_TOKENS besides.
+            A proxy can demand more for a location, never less: /admit/token/authz. Development tokens need ALLOW_DEV_TOKENS besides. \
+            With SIGNED_REQUESTS=on signed requests pass, too; /admit/signed/authz demands one.
+            """)
+    package let body = LiveSetting<AuthorizationBody>.choice(
+        "AUTHZ_BODY", default: .off,
+        "Whether proxies forward the bodies of signed requests to `/authz`, at most MAX_BODY_BYTES.",
+        details: """
+            With `off` only requests whose signature has the body's digest pass (recipe 2). With `forwarded` signatures over the body pass, too \
+            (recipe 1): the proxy sends the whole body and sets X-Original-Content-Length, also to 0.
+            Danger: a proxy that drops bodies and lets its clients set that field has them sign an empty body for any other.
             """)
 }
 
@@ -83,6 +92,11 @@ package struct InternalTLSSection: SettingSection {
 /// ADMIN_CONSOLE
 package enum ConsoleSwitch: String, CaseIterable, Sendable {
     case on, off
+}
+
+/// AUTHZ_BODY
+package enum AuthorizationBody: String, CaseIterable, Sendable {
+    case off, forwarded
 }
 
 /// AUTHZ_ADMIT

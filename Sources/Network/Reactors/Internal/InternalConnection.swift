@@ -29,7 +29,9 @@ final class InternalConnection: TCPHandler, TimerTarget, HTTPDriver {
     private var connection: (any InternalTransport)?
     private(set) var isTLS = false
     private var peerHasFinished = false
-    var http: HTTPStage? = HTTPStage(limits: InternalConnection.limits)
+    var http: HTTPStage?
+    /// Of the request that is being read.
+    private var bodyReader: (any InternalBodyReader)?
     private var stage = Stage.reading
     private lazy var timer = ReactorTimer(on: reactor)
 
@@ -37,14 +39,15 @@ final class InternalConnection: TCPHandler, TimerTarget, HTTPDriver {
     private static let maximumQueuedBytes = 262_144
 
     /// The proxy repeats its client's header fields, and adds some.
-    private static let limits: RequestLimits = {
+    private var limits: RequestLimits {
         var limits = RequestLimits()
+        limits.maximumBodyBytes = handler.maximumBodyBytes
         limits.maximumHeaderBytes = 65_536
         limits.maximumFieldBytes = 16_384
         limits.maximumRequestLineBytes = 16_384
         limits.maximumFields = 200
         return limits
-    }()
+    }
 
     /// - Parameters:
     ///   - peer: nil for a Unix socket.
@@ -54,6 +57,7 @@ final class InternalConnection: TCPHandler, TimerTarget, HTTPDriver {
         self.handler = handler
         self.reactor = reactor
         self.closed = closed
+        http = HTTPStage(limits: limits)
     }
 
     func serve(_ socket: Int32, _ tls: InternalTLS?) {
@@ -104,14 +108,17 @@ final class InternalConnection: TCPHandler, TimerTarget, HTTPDriver {
 
     func requestBegan() { arm(Self.stepNanoseconds) }
 
-    func took(_ head: RequestHead) { queueContinue(for: head) }
+    func took(_ head: RequestHead) {
+        bodyReader = handler.bodyReader(for: head)
+        queueContinue(for: head)
+    }
 
-    /// No endpoint of this listener reads a body.
-    func took(body: UnsafeRawBufferPointer) {}
+    func took(body: UnsafeRawBufferPointer) { bodyReader?.read(body) }
 
     func tookRequest() {
         guard let head = http?.takeRequest()?.head else { return }
-        let exchange = InternalExchange(head: head, reactor: reactor, connection: self)
+        let exchange = InternalExchange(head: head, bodyReader: bodyReader, reactor: reactor, connection: self)
+        bodyReader = nil
         stage = .answering(exchange)
         arm(Self.stepNanoseconds)
         handler.handle(exchange)
@@ -131,7 +138,7 @@ final class InternalConnection: TCPHandler, TimerTarget, HTTPDriver {
         guard case .answering = stage, let head = http?.head, connection != nil else { return }
         guard send(answer, ResponseWriter(for: head)) else { return }
         stage = .reading
-        let kept = http?.next(limits: Self.limits) ?? []
+        let kept = http?.next(limits: limits) ?? []
         arm(Self.idleNanoseconds)
         connection?.setReading(paused: false)
         kept.withUnsafeBytes { if !$0.isEmpty { read($0) } }

@@ -48,6 +48,14 @@ package struct InternalListening: Sendable {
 
 /// Answers requests of the internal listener. One per reactor; called on its thread.
 package protocol InternalHandler: AnyObject {
+    /// The largest body of a request; a larger one is a fault.
+    var maximumBodyBytes: Int { get }
+
+    /// A request's head has arrived, and its body comes next.
+    ///
+    /// - Returns: who reads the body; nil: nobody does.
+    func bodyReader(for head: RequestHead) -> (any InternalBodyReader)?
+
     /// A complete request. Answer it through the exchange, now or later.
     func handle(_ exchange: InternalExchange)
 
@@ -67,15 +75,26 @@ package protocol InternalHandler: AnyObject {
     func connectionRefused(_ refusal: InternalRefusal, of peer: SocketAddress?, detail: String?)
 }
 
+/// Reads a body as it arrives. Nothing of it is kept. Reactor thread only.
+package protocol InternalBodyReader: AnyObject {
+    /// The bytes are valid only during the call.
+    func read(_ bytes: UnsafeRawBufferPointer)
+}
+
 /// One request on the internal listener and its response, on the reactor's thread.
 package final class InternalExchange {
     package let head: RequestHead
     package let reactor: Reactor
     package let isTLS: Bool
+    /// As the handler has returned it for this request; it has read the whole body.
+    package let bodyReader: (any InternalBodyReader)?
     private var connection: InternalConnection?
 
-    init(head: RequestHead, reactor: Reactor, connection: InternalConnection) {
+    init(
+        head: RequestHead, bodyReader: (any InternalBodyReader)?, reactor: Reactor, connection: InternalConnection
+    ) {
         self.head = head
+        self.bodyReader = bodyReader
         self.reactor = reactor
         self.connection = connection
         isTLS = connection.isTLS

@@ -4,6 +4,26 @@ import KeyStore
 import Reactors
 import WireText
 
+/// Whose client a question of a proxy is about.
+struct AuthorizationProxies: Sendable {
+    private let proxies: TrustedProxies
+
+    /// - Parameter proxies: `TRUSTED_PROXY_CIDRS`, `TRUSTED_PROXY_HEADER`. This machine is always one of them here.
+    init(_ proxies: TrustedProxies) {
+        self.proxies = TrustedProxies(proxies.ranges + Self.thisMachine, header: proxies.header)
+    }
+
+    private static let thisMachine = ["127.0.0.0/8", "::1"].compactMap { AddressRange($0) }
+    /// The proxy's address, also behind a Unix socket.
+    private static let proxy = IPAddress(ipv4: (127, 0, 0, 1))
+
+    func context(of head: RequestHead, _ reactor: Reactor) -> RequestContext {
+        RequestContext(
+            id: RequestContext.makeID(), address: proxies.client(of: Self.proxy, head.text), moment: reactor.moment,
+            isForwarded: true)
+    }
+}
+
 /// `/authz`: tells a proxy whether its client's request may pass (nginx `auth_request`, Caddy `forward_auth`, Traefik
 /// `forwardAuth`, Envoy `ext_authz`). Reactor thread.
 ///
@@ -14,25 +34,18 @@ import WireText
 struct AuthorizationEndpoint: InternalEndpoint {
     private let authorization: ForwardAuthorization
     private let record: DecisionRecord
-    private let proxies: TrustedProxies
+    private let proxies: AuthorizationProxies
 
-    /// - Parameter proxies: `TRUSTED_PROXY_CIDRS`, `TRUSTED_PROXY_HEADER`. This machine is always one of them here.
     init(_ authorization: ForwardAuthorization, record: DecisionRecord, proxies: TrustedProxies) {
         self.authorization = authorization
         self.record = record
-        self.proxies = TrustedProxies(proxies.ranges + Self.thisMachine, header: proxies.header)
+        self.proxies = AuthorizationProxies(proxies)
     }
-
-    private static let thisMachine = ["127.0.0.0/8", "::1"].compactMap { AddressRange($0) }
-    /// The proxy's address, also behind a Unix socket.
-    private static let proxy = IPAddress(ipv4: (127, 0, 0, 1))
 
     func handle(_ exchange: InternalExchange) -> Bool {
         guard let demand = AuthorizationDemand(path: exchange.path, query: exchange.query) else { return false }
         let (head, reactor) = (exchange.head, exchange.reactor)
-        let context = RequestContext(
-            id: RequestContext.makeID(), address: proxies.client(of: Self.proxy, head.text), moment: reactor.moment,
-            isForwarded: true)
+        let context = proxies.context(of: head, reactor)
         let isEnvoy = !demand.rest.isEmpty
         switch question(head, demand, context) {
         case .failure(let refused): exchange.respond(refuse(refused.refusal, context))
@@ -98,11 +111,13 @@ struct AuthorizationEndpoint: InternalEndpoint {
         return Self.refusal(refusal, requestID: context.id)
     }
 
-    static func refusal(_ refusal: Refusal, requestID: String) -> HTTPAnswer {
+    /// - Parameter passesReattestation: whether the proxy passes 428 on.
+    static func refusal(_ refusal: Refusal, requestID: String, passesReattestation: Bool = false) -> HTTPAnswer {
         let answer = JSONAnswers.refusal(refusal, requestID: requestID)
         var headers = answer.headers + [("X-Refusal-Request-Id", requestID)]
         headers.append(("X-Refusal-Description", refusal.description(ofRequest: requestID) ?? refusal.message))
-        return HTTPAnswer(status: status(of: refusal), headers: headers, body: answer.body)
+        let status = passesReattestation && refusal.status == 428 ? 428 : status(of: refusal)
+        return HTTPAnswer(status: status, headers: headers, body: answer.body)
     }
 
     /// 401 if another credential could succeed, otherwise 403.

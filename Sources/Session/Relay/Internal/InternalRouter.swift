@@ -16,6 +16,7 @@ final class InternalRouter: InternalHandler {
     // All from the same reload.
     private var settings: RelaySettings
     private var endpoints: [any InternalEndpoint] = []
+    private var signed: SignedAuthorizationEndpoint?
 
     /// - Parameters:
     ///   - metrics: shared by all reactors.
@@ -36,7 +37,11 @@ final class InternalRouter: InternalHandler {
     func replace(_ settings: RelaySettings) {
         self.settings = settings
         let record = DecisionRecord(settings)
+        signed = settings.signedAuthorization.map {
+            SignedAuthorizationEndpoint($0, record: record, proxies: settings.trustedProxies)
+        }
         let made: [(any InternalEndpoint)?] = [
+            signed,
             settings.forwardAuthorization.map {
                 AuthorizationEndpoint($0, record: record, proxies: settings.trustedProxies)
             },
@@ -47,6 +52,13 @@ final class InternalRouter: InternalHandler {
         ]
         endpoints = made.compactMap(\.self)
     }
+
+    /// Only signed requests' are read; others pass up to the parser's own limit.
+    var maximumBodyBytes: Int {
+        max(HTTPWire.RequestLimits().maximumBodyBytes, settings.signedAuthorization?.maximumBodyBytes ?? 0)
+    }
+
+    func bodyReader(for head: RequestHead) -> (any InternalBodyReader)? { signed?.bodyReader(for: head) }
 
     func handle(_ exchange: InternalExchange) {
         // A proof that is used up here could be used again at the process that takes over.
@@ -116,8 +128,8 @@ final class InternalRouter: InternalHandler {
     }
 }
 
-/// What the path of a question says, which is the proxy's configuration: `/authz`, behind any of `/admit/METHOD` and
-/// `/route/NAME`, each once.
+/// What the path of a question says, which is the proxy's configuration: `/authz`, behind any of `/admit/METHOD`,
+/// `/route/NAME` and `/status/428`, each once.
 ///
 /// It isn't in the query, because some proxies append their client's.
 struct AuthorizationDemand: Equatable {
@@ -125,6 +137,8 @@ struct AuthorizationDemand: Equatable {
     private(set) var methods: Set<String>?
     /// For development tokens that are limited to routes.
     private(set) var route: String?
+    /// `/status/428`: the proxy passes 428 on, too. Without it that is 403: nginx makes 500 of it.
+    private(set) var passesReattestation = false
     /// The rest after `/authz`, with the query, if the proxy appends its client's path (Envoy); otherwise empty.
     let rest: String
 
@@ -137,6 +151,7 @@ struct AuthorizationDemand: Equatable {
             switch WireWord(name) {
             case "admit" where methods == nil: methods = Self.methods(value)
             case "route" where route == nil: route = String(value)
+            case "status" where !passesReattestation && value.hasSameBytes(as: "428"): passesReattestation = true
             default: return nil
             }
             path = rest
@@ -153,7 +168,8 @@ struct AuthorizationDemand: Equatable {
     /// `/NAME/VALUE` and the rest; nil if `/authz` or anything but an option follows.
     private static func option(_ path: Substring) -> (name: Substring, value: Substring, rest: Substring)? {
         let parts = path.splitAtBytes(maxSplits: 3) { $0 == UInt8(ascii: "/") }
-        guard parts.count == 4, parts[0].isEmpty, ["admit", "route"].containsBytes(of: parts[1]), !parts[2].isEmpty
+        guard parts.count == 4, parts[0].isEmpty, ["admit", "route", "status"].containsBytes(of: parts[1]),
+            !parts[2].isEmpty
         else { return nil }
         return (parts[1], parts[2], path[path.utf8.index(before: parts[3].startIndex)...])
     }

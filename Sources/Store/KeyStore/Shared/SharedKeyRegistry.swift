@@ -11,8 +11,8 @@ package protocol SharedKeyRegistry: KeyRegistry {
 
     func standing(of id: KeyID, then: @escaping @Sendable (Result<KeyStanding?, KeyRegistryError>) -> Void)
 
-    /// Spends the mark and raises the counter, in one step: both if the incarnation is the present one, the mark is
-    /// new, and the key is known, not revoked, and its counter lower.
+    /// Spends the mark and uses the counter, in one step: both if the incarnation is the present one, the mark is new,
+    /// the key is known and not revoked, and ``KeyCounters`` lets the counter pass.
     func admit(
         _ use: AssertionUse, in incarnation: StoreIncarnation,
         then: @escaping @Sendable (Result<AssertionSpending, KeyRegistryError>) -> Void)

@@ -40,6 +40,7 @@ package struct SingleUseMark: Hashable, Sendable {
         case registrationProof = 4
         case tokenProof = 5
         case resourceProof = 6
+        case signedChallenge = 7
     }
 
     package let kind: Kind
@@ -71,12 +72,19 @@ package enum MarkSpending: Hashable, Sendable {
 package struct AssertionUse: Hashable, Sendable {
     package let mark: SingleUseMark
     package let key: KeyID
-    package let counter: UInt32
+    package let use: CounterUse
     /// Unix milliseconds.
     package let time: Int64
 
+    package init(mark: SingleUseMark, key: KeyID, use: CounterUse, time: Int64) {
+        (self.mark, self.key, self.use, self.time) = (mark, key, use, time)
+    }
+
+    package var counter: UInt32 { use.counter }
+
+    /// Of a counter that has to be higher.
     package init(mark: SingleUseMark, key: KeyID, counter: UInt32, time: Int64) {
-        (self.mark, self.key, self.counter, self.time) = (mark, key, counter, time)
+        self.init(mark: mark, key: key, use: CounterUse(counter), time: time)
     }
 }
 

@@ -16,6 +16,7 @@ package struct PostgreSQLSchema: Sendable {
     /// This program's.
     package static let current = PostgreSQLSchema(migrations: [
         .first, .members, .sessions, .blockList, .holdings, .rowLocks, .alive, .tickets, .housekeeping, .nextTickets,
+        .counterWindows,
     ])
 
     private let migrations: [Migration]

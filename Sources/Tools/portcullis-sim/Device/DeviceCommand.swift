@@ -9,7 +9,7 @@ import Reactors
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device", abstract: "Simulates a device with an app.",
-        subcommands: [Register.self, Connect.self, Token.self, Request.self, Race.self])
+        subcommands: [Register.self, Connect.self, Token.self, Request.self, Signed.self, Race.self])
 
     /// The options that select the gateway.
     struct GatewayOptions: ParsableArguments {

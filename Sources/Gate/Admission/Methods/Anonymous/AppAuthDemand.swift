@@ -63,8 +63,9 @@ extension Refusal {
         default: break
         }
         return switch code {
-        case .appAuthRequired, .invalidResume, .invalidNonce, .unknownKey, .assertionRejected, .invalidToken,
-            .invalidProof, .invalidRequest, .clockSkew:
+        case .appAuthRequired, .invalidResume, .invalidNonce, .unknownKey, .assertionRejected, .digestMismatch,
+            .keyMismatch,
+            .invalidToken, .invalidProof, .invalidRequest, .clockSkew:
             true
         default: false
         }

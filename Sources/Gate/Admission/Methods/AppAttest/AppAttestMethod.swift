@@ -10,8 +10,8 @@ package struct AppAttestMethod: AdmissionMethod {
     package static let name = MethodName(label: "app_attest", route: "app", holders: .one)
 
     package static let blockListKind = BlockListKind(
-        word: "key", methods: name, AccessTokenMethod.name, problem: "holds no key identifier",
-        remedy: "Write it as `portcullis keys list` shows it."
+        word: "key", methods: name, AccessTokenMethod.name, SignedRequestMethod.name,
+        problem: "holds no key identifier", remedy: "Write it as `portcullis keys list` shows it."
     ) { KeyID(text: $0)?.base64 }
 
     /// `nil`: App Attest isn't configured, and every assertion is refused.
@@ -30,7 +30,7 @@ package struct AppAttestMethod: AdmissionMethod {
 
     private var challenge: MethodTraits.Challenge? {
         guard let challenges = settings?.challenges else { return nil }
-        return { challenges.issue(at: $0).nonce }
+        return { FreshChallenge(challenges.issue(at: $0).nonce, in: "X-App-Assert-Challenge") }
     }
 
     package func credential(in request: AdmissionRequest) -> AssertionCredential? {
@@ -152,6 +152,6 @@ extension Identity {
     ///   - id: of its attested key, or the thumbprint of the key of its development tokens.
     ///   - grants: of those tokens.
     package static func ofDevice(_ id: KeyID, grants: [String]) -> [Identity] {
-        [key(id)] + TokenSubjectName.all(of: id, grants: grants)
+        [key(id), signed(id)] + TokenSubjectName.all(of: id, grants: grants)
     }
 }

@@ -11,6 +11,8 @@ package struct AppAttestSettings: Sendable {
     package var assertionVerifier: AssertionVerifier
     /// Size after decoding. Longer ones aren't decoded at all.
     package var maximumAssertionBytes: Int
+    /// `ASSERTION_WINDOW`: every use of a key's counter marks it, and requests that are signed one by one use it.
+    package var window = CounterWindow.strict
 
     package init(
         challenges: Challenges, registry: any ImmediateKeyRegistry, scope: AttestationScope,

@@ -52,11 +52,31 @@ struct AssertionCheck: Sendable {
         }
     }
 
+    /// At a registration, by the key of the attestation that comes with it.
+    func verify(
+        _ assertion: [UInt8], over clientDataHash: [UInt8], by attestation: VerifiedAttestation
+    ) throws(AssertionFault) -> Signed {
+        try verify(
+            assertion, over: clientDataHash,
+            by: SigningKey(publicKeyX963: attestation.publicKeyX963, app: attestation.app, counter: 0))
+    }
+
     // MARK: Counter
 
     /// The store compares again when it writes, so only one of two requests with the same counter succeeds.
-    func use(_ signed: Signed, of challenge: SpentChallenge) -> StoreQuestion {
-        .admit(AssertionClaim(key: id, counter: signed.assertion.counter, challenge: challenge.fleetUse))
+    ///
+    /// - Parameters:
+    ///   - admitsLower: whether a lower counter in the window is good, too.
+    ///   - maximumRise: how far above the highest one it may be.
+    func use(
+        _ signed: Signed, of challenge: SpentChallenge, admitsLower: Bool = false, maximumRise: UInt32 = .max
+    ) -> StoreQuestion {
+        let use = counterUse(of: signed, admitsLower: admitsLower, maximumRise: maximumRise)
+        return .admit(AssertionClaim(key: id, use: use, challenge: challenge.fleetUse))
+    }
+
+    func counterUse(of signed: Signed, admitsLower: Bool, maximumRise: UInt32) -> CounterUse {
+        CounterUse(signed.assertion.counter, in: settings.window, admitsLower: admitsLower, maximumRise: maximumRise)
     }
 
     func conclude(_ spending: AssertionSpending, _ signed: Signed) throws(AssertionFault) {
@@ -64,6 +84,7 @@ struct AssertionCheck: Sendable {
         case .admitted, .notAdvanced(.advanced): return
         case .refused(let mark): throw .challenge(mark.refused() ?? .alreadySpent)
         case .notAdvanced(.notHigher(let stored)): throw .counterUsed(signed.assertion.counter, stored: stored)
+        case .notAdvanced(.tooHigh(let stored)): throw .counterTooHigh(signed.assertion.counter, stored: stored, of: id)
         case .notAdvanced(.unknownKey): throw .forgotten
         case .notAdvanced(.revoked): throw .revokedMeanwhile
         }
@@ -79,6 +100,7 @@ enum AssertionFault: Error {
     /// The store has refused the challenge. Never `.spent`.
     case challenge(ChallengeSpending)
     case counterUsed(UInt32, stored: UInt32)
+    case counterTooHigh(UInt32, stored: UInt32, of: KeyID)
     case forgotten
     case revokedMeanwhile
 
@@ -91,6 +113,7 @@ enum AssertionFault: Error {
         case .rejected(let error, _): "assertion: \(error)"
         case .challenge(let spending): spending.detail
         case .counterUsed: "counter was used by another request meanwhile"
+        case .counterTooHigh: "counter is far above the last one: another device may have the key"
         case .forgotten: "key was forgotten meanwhile"
         case .revokedMeanwhile: "key was revoked meanwhile"
         }
@@ -103,6 +126,8 @@ enum AssertionFault: Error {
         case .outOfScope(let failed), .rejected(_, let failed): failed
         case .challenge(let spending): spending.failed
         case .counterUsed(let counter, let stored): .counterStored(counter, stored: stored)
+        case .counterTooHigh(let counter, let stored, _):
+            FailedCheck(.counterRise, expected: "a counter not far above \(stored)", received: "\(counter)")
         case .forgotten, .revokedMeanwhile: FailedCheck(.counterStored)
         }
     }
@@ -112,7 +137,7 @@ enum AssertionFault: Error {
         switch self {
         case .unregistered, .outOfScope, .forgotten: Refusal(.unknownKey, detail: detail, failed: failed)
         case .revoked, .revokedMeanwhile: Refusal(.keyRevoked, detail: detail, failed: failed)
-        case .rejected, .counterUsed: Refusal(.assertionRejected, detail: detail, failed: failed)
+        case .rejected, .counterUsed, .counterTooHigh: Refusal(.assertionRejected, detail: detail, failed: failed)
         case .challenge(let spending): spending.refusal
         }
     }
@@ -125,7 +150,7 @@ enum AssertionFault: Error {
         case .rejected(let error, _):
             .token(.attestationFailed, detail: detail, reason: error.clientDescription, failed: failed)
         case .challenge(let spending): spending.tokenRefusal
-        case .counterUsed:
+        case .counterUsed, .counterTooHigh:
             .token(
                 .attestationFailed, detail: detail,
                 reason: "the assertion's counter was used by another request meanwhile", failed: failed)

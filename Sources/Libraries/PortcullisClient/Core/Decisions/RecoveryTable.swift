@@ -4,7 +4,8 @@ public enum RecoveryTable {
     /// The codes, each with its reaction.
     public static let reactions: [(code: String, reaction: Reaction)] = [
         // Proofs and keys.
-        ("unknown_key", .newKey), ("invalid_nonce", .newChallenge), ("nonce_expired", .newChallenge),
+        ("unknown_key", .newKey), ("key_mismatch", .newKey), ("invalid_nonce", .newChallenge),
+        ("nonce_expired", .newChallenge),
         ("assertion_rejected", .newChallenge), ("use_dpop_nonce", .useNonce), ("invalid_token", .newToken),
         ("clock_skew", .setClock),
         // Passing.
@@ -28,6 +29,7 @@ public enum RecoveryTable {
         // What this library never sends, unless something between it and the gateway changes its requests.
         ("malformed_handshake", .fixConfiguration), ("unsupported_version", .fixConfiguration),
         ("unknown_subprotocol", .fixConfiguration), ("missing_field", .fixConfiguration),
+        ("digest_mismatch", .fixConfiguration),
         ("malformed_request", .fixConfiguration), ("invalid_request", .fixConfiguration),
         ("body_too_large", .fixConfiguration), ("length_required", .fixConfiguration),
         ("method_not_allowed", .fixConfiguration), ("target_too_long", .fixConfiguration),

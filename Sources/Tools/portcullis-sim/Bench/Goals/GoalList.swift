@@ -77,10 +77,23 @@ enum GoalList {
                 measured: results.ratio(
                     .cpuPerConnect, of: .portcullis, Cell.gated, to: .portcullis, Cell.withToken),
                 unmeasured: notRun),
+            signedGoal(
+                "CPU per request to /authz, 1 KiB of body, signed with it, against a token's proof", recipe: 1, results),
+            signedGoal("… signed with its digest", recipe: 2, results),
             Goal(
                 what: "assertion check inside the gate (gated − ungated − challenge)", limit: .atMost(150),
                 unit: .microseconds, measured: assertionCheck(results), unmeasured: notRun),
         ]
+    }
+
+    /// Both verify one signature of the device; a signed request writes its counter, a proof is kept in memory.
+    private static func signedGoal(_ what: String, recipe: Int, _ results: BenchResults) -> Goal {
+        Goal(
+            what: what, limit: .atMost(1.5), unit: .times,
+            measured: results.ratio(
+                .cpuPerAuthorization, of: .portcullis, Cell.signed(recipe: recipe, bytes: 1_024), to: .portcullis,
+                Cell.authorization),
+            unmeasured: notRun)
     }
 
     /// The additional cost of a gated connect over an ungated one, without the request for the challenge.

@@ -63,6 +63,10 @@ enum Cell {
     static let challenge = "challenges, 16 connections"
     static let token = "challenge, assertion, proof, access token, 16 connections"
     static let authorization = "access token and proof on /authz, 768 devices"
+    /// - Parameter recipe: 1: the body is sent.
+    static func signed(recipe: Int, bytes: Int) -> String {
+        "signed request on /authz, recipe \(recipe), \(bytes / 1_024) KiB of body, 64 devices"
+    }
     static let idle = "idle wss sessions"
     static let oneReactor = "one reactor, CPU-bound"
     static let twoReactors = "two reactors, CPU-bound"

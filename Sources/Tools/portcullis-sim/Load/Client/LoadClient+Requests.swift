@@ -1,7 +1,7 @@
 import DeviceSimulation
 import Reactors
 
-// MARK: The scenarios without WebSockets: `challenge`, `token` and `proof`
+// MARK: The scenarios without WebSockets: `challenge`, `token`, `proof` and `signed`
 
 extension LoadClient {
     /// The client doesn't connect itself: it sends requests over its worker's connections, each one after the last
@@ -36,6 +36,7 @@ extension LoadClient {
         switch settings.scenario {
         case .token: worker.devices?.renew(for: index, done)
         case .proof: authorize(done)
+        case .signed: sign(done)
         default:
             worker.requests?.challenge { result in
                 if case .failure(let kind) = result { done(kind) } else { done(nil) }
@@ -58,6 +59,30 @@ extension LoadClient {
                     case .success(let answer):
                         done(answer.status == 204 ? nil : .refused(status: answer.status, code: "authz"))
                     }
+                }
+            }
+        }
+    }
+
+    /// Asks `/authz` about a request that the device has signed, as a proxy would that forwards bodies, or none.
+    private func sign(_ done: @escaping (ErrorKind?) -> Void) {
+        guard let devices = worker.devices, let authorizer = worker.authorizer else { return }
+        let body = [UInt8](repeating: UInt8(ascii: "a"), count: settings.messageBytes)
+        let isForwarded = settings.recipe == 1
+        devices.signedHeaders(for: index, "PUT", path: Self.service, body: body, recipe: settings.recipe) {
+            [devices, index] result in
+            switch result {
+            case .failure(let kind): done(kind)
+            case .success(let headers):
+                var headers = headers + devices.forwarded("PUT", path: Self.service)
+                if isForwarded { headers.append(("X-Original-Content-Length", "\(body.count)")) }
+                authorizer.request(
+                    isForwarded ? "POST" : "GET", "/authz", headers: headers, body: isForwarded ? body : [],
+                    failure: .notAuthorized
+                ) { result in
+                    guard case .success(let answer) = result else { return done(.notAuthorized) }
+                    devices.keep(answer.nextChallenge, for: index)
+                    done(answer.status == 204 ? nil : .refused(status: answer.status, code: "authz"))
                 }
             }
         }

@@ -76,6 +76,20 @@ final class GatewayRequests {
         }
     }
 
+    /// A challenge of requests that are signed one by one; the first one of a device.
+    func signedChallenge(_ done: @escaping (Result<String, ErrorKind>) -> Void) {
+        request("GET", "/challenge", body: [], failure: .noChallenge) { result in
+            done(
+                result.flatMap { answer in
+                    guard answer.status == 200,
+                        let fields = try? JSONDecoder().decode([String: String].self, from: Data(answer.body)),
+                        let challenge = fields["challenge"]
+                    else { return .failure(.refused(status: answer.status, code: "challenge")) }
+                    return .success(challenge)
+                })
+        }
+    }
+
     func request(
         _ method: String, _ path: String, headers: LoadDevices.Headers = [], body: [UInt8], failure: ErrorKind,
         _ done: @escaping Answered

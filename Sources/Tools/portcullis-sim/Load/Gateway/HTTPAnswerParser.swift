@@ -9,6 +9,8 @@ struct HTTPAnswerParser: Sendable {
         let isLast: Bool
         /// `DPoP-Nonce`.
         var nonce: String?
+        /// `X-AppAttest-Next-Challenge`.
+        var nextChallenge: String?
     }
 
     enum Failure: Error { case malformed }
@@ -37,7 +39,8 @@ struct HTTPAnswerParser: Sendable {
         buffer.removeFirst(head + length)
         let isLast = fields.contains { value(of: "connection", in: $0)?.lowercased() == "close" }
         let nonce = fields.compactMap { value(of: "dpop-nonce", in: $0) }.first
-        return Answer(status: status, body: body, isLast: isLast, nonce: nonce)
+        let next = fields.compactMap { value(of: "x-appattest-next-challenge", in: $0) }.first
+        return Answer(status: status, body: body, isLast: isLast, nonce: nonce, nextChallenge: next)
     }
 
     private var endOfHead: Int? {

@@ -17,6 +17,8 @@ final class LoadDevices {
         var token: HeldToken?
         /// The server's newest, for proofs.
         var nonce: String?
+        /// For the next request that is signed by itself.
+        var challenge: String?
     }
 
     var slots: [Slot]

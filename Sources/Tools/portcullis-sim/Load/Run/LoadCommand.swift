@@ -13,7 +13,8 @@ struct LoadCommand: AsyncParsableCommand {
         discussion: """
             Scenarios: echo (messages at --rate), flood (--window messages in flight), mud (typed lines at --rate, with pauses), idle,
             connect (connect, close, again), flap (clients vanish at random and come back), slow (a flood to clients that hardly read), challenge (requests for challenges), token
-            (requests for access tokens), proof (requests to /authz of --admin, with a token and a new proof each).
+            (requests for access tokens), proof (requests to /authz of --admin, with a token and a new proof each), signed (requests to /authz that the
+            device has signed, with bodies of --size bytes).
 
             The gateway's target is portcullis-sim echo. Latency counts from the intended time of sending, so a gateway that stalls is
             charged for what waits meanwhile. It ends with 0 only if nothing was lost, doubled, corrupt or refused.
@@ -53,7 +54,7 @@ struct LoadCommand: AsyncParsableCommand {
         if let pid, ProcessTree(root: pid) == nil { throw SimOutput.failure("there is no process \(pid).") }
         _ = try ReadableFile.check(counter, of: "--counter")
         let credentials = try identity.credentials(clients: settings.clients)
-        if settings.usesTokens, case .none = credentials {
+        if settings.usesTokens || settings.scenario == .signed, case .none = credentials {
             throw SimOutput.failure("\(settings.scenario.rawValue) needs devices: --device or --authority.")
         }
         let workers = try await makeWorkers(settings, credentials)

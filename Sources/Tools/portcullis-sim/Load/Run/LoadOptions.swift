@@ -74,8 +74,12 @@ struct LoadOptions: ParsableArguments {
     @Flag(help: "Sessions may end by the target or the gateway: that is counted, and the client begins anew.")
     var sessionsEnd = false
 
-    @Option(help: "The URL of the gateway's internal listener, ADMIN_BIND, for --scenario proof.")
+    @Option(help: "The URL of the gateway's internal listener, ADMIN_BIND, for --scenario proof and signed.")
     var admin: String?
+
+    @Option(
+        help: "For --scenario signed: 1 signs the body, which is sent; 2 its digest, without it. It has --size bytes.")
+    var recipe = 2
 
     @Option(help: "The seed of all random choices and of the bytes.")
     var seed: UInt64 = 1
@@ -84,7 +88,7 @@ struct LoadOptions: ParsableArguments {
         guard (1...1_000_000).contains(clients), seconds > 0, warmUp >= 0, connectRate >= 0,
             (1...100_000).contains(connecting),
             (0.001...100_000).contains(rate), (1...1_000_000).contains(size), (1...100_000).contains(window),
-            (1...256).contains(threads), flapEvery > 0, flapAway > 0, readPause > 0,
+            (1...256).contains(threads), (1...2).contains(recipe), flapEvery > 0, flapAway > 0, readPause > 0,
             (1_024...16_777_216).contains(outputBuffer)
         else { throw ValidationError("a number is out of range.") }
         let staysRaw = (dialect ?? .raw) == .raw && scenario.usesWebSockets && ![.connect, .flap].contains(scenario)
@@ -119,13 +123,14 @@ struct LoadOptions: ParsableArguments {
             rate: rate, messageBytes: size, window: window, isBurst: burst, target: typedTarget, flapEvery: flapEvery,
             flapAway: flapAway, readPause: readPause, outputBufferBytes: outputBuffer, sessionsEnd: sessionsEnd,
             usesTokens: usesTokens || scenario == .token || scenario == .proof, authorizer: try authorizer(),
-            seed: seed)
+            recipe: recipe, seed: seed)
     }
 
     private func authorizer() throws -> EdgeClientSettings? {
-        guard scenario == .proof else { return nil }
+        guard scenario == .proof || scenario == .signed else { return nil }
         guard let url = admin.flatMap(WebURL.init) else {
-            throw SimOutput.failure("--scenario proof needs --admin, a URL like http://127.0.0.1:6201.")
+            throw SimOutput.failure(
+                "--scenario \(scenario.rawValue) needs --admin, a URL like http://127.0.0.1:6201.")
         }
         return url.settings
     }

@@ -23,8 +23,10 @@ enum Scenario: String, CaseIterable, Sendable, ExpressibleByArgument {
     case token
     /// Requests to `/authz` with a token and a new proof, one after another.
     case proof
+    /// Requests to `/authz` that the device has signed, one after another. Each answer has the next challenge.
+    case signed
 
-    var usesWebSockets: Bool { ![.challenge, .token, .proof].contains(self) }
+    var usesWebSockets: Bool { ![.challenge, .token, .proof, .signed].contains(self) }
 }
 
 /// The transport of the clients' bytes.
@@ -77,13 +79,15 @@ struct LoadSettings: Sendable {
     var sessionsEnd: Bool
     /// Clients with devices connect by access tokens, not by assertions.
     var usesTokens: Bool
-    /// The internal listener, for the scenario `proof`.
+    /// The internal listener, for the scenarios `proof` and `signed`.
     var authorizer: EdgeClientSettings?
+    /// In the scenario `signed`: 1: over the body, which is sent; 2: over its digest, without it.
+    var recipe = 2
     var seed: UInt64
 
     var traffic: TrafficPlan.Kind {
         switch scenario {
-        case .idle, .connect, .challenge, .token, .proof: .none
+        case .idle, .connect, .challenge, .token, .proof, .signed: .none
         case .flood, .slow: .window(messages: window, bytes: messageBytes)
         case .mud: .typed(perSecond: rate)
         case .echo: answer == .numbered ? .none : .steady(perSecond: rate, bytes: messageBytes)

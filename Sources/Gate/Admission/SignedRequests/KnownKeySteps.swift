@@ -1,0 +1,101 @@
+import AppAttest
+import KeyStore
+import WireText
+
+/// A request that a registered key signs for itself: the key and its signature, which use nothing up; then what the
+/// caller objects; then what is used up, challenge and counter.
+struct KnownKeySteps: DecisionSteps {
+    private let signature: PresentedEndpointSignature
+    private let check: AssertionCheck
+    /// The answer if nobody knows the key.
+    private let unknown: Refusal
+    private let refuse: Registrar.Objection
+    private var signed: (key: RegisteredKey, by: AssertionCheck.Signed)?
+
+    init(
+        _ signature: PresentedEndpointSignature, _ settings: AppAttestSettings, unknown: Refusal,
+        unless refuse: @escaping Registrar.Objection
+    ) {
+        self.signature = signature
+        self.unknown = unknown
+        self.refuse = refuse
+        check = AssertionCheck(settings: settings, id: signature.key)
+    }
+
+    mutating func next(_ answer: StoreAnswer?, at moment: Moment) -> Step<RegistrationOutcome> {
+        switch (answer, signed) {
+        case (nil, _): ask(check.question)
+        case (.standing(nil, _), nil): .decided(.refused(unknown))
+        case (.standing(let standing?, let counter), nil): verify(standing, above: counter, at: moment)
+        case (.admit(let spending), let (key, signed)?): conclude(key, signed, by: spending)
+        case (.failed(let error), _?): .decided(.unstored(Registrar.unavailable(error)))
+        default: wrongAnswer(answer)
+        }
+    }
+
+    private func ask(_ question: StoreQuestion) -> Step<RegistrationOutcome> {
+        .ask(question, of: check.settings.store)
+    }
+
+    private mutating func verify(
+        _ standing: KeyStanding, above counter: UInt32, at moment: Moment
+    ) -> Step<RegistrationOutcome> {
+        let key: RegisteredKey
+        let signed: AssertionCheck.Signed
+        do throws(AssertionFault) {
+            let signer = try check.accept(standing, above: check.settings.lowest(counter))
+            signed = try signature.verify(check, by: signer)
+            guard let environment = AttestationEnvironment(word: standing.environment) else {
+                throw .outOfScope(check.settings.scope.mismatch(of: standing))
+            }
+            key = RegisteredKey(id: check.id, app: signed.app, environment: environment, wasKnown: true)
+        } catch { return .decided(.refused(error.signedRefusal)) }
+        if let refusal = refuse(key) { return .decided(.refused(refusal)) }
+        self.signed = (key, signed)
+        return use(signed, at: moment)
+    }
+
+    /// In a fleet, a challenge that isn't the fleet's is foreign.
+    private func use(_ signed: AssertionCheck.Signed, at moment: Moment) -> Step<RegistrationOutcome> {
+        do throws(AssertionFault) {
+            let challenge = try check.settings.spendSigned(signature.challenge, at: moment)
+            let question = check.use(
+                signed, of: challenge, admitsLower: true, maximumRise: UInt32(SignedRequestSettings.maximumRise))
+            return ask(.trying(question))
+        } catch { return .decided(.unstored(error.signedRefusal)) }
+    }
+
+    private func conclude(
+        _ key: RegisteredKey, _ signed: AssertionCheck.Signed, by spending: AssertionSpending
+    ) -> Step<RegistrationOutcome> {
+        do throws(AssertionFault) { try check.conclude(spending, signed) } catch {
+            return .decided(.unstored(error.signedRefusal))
+        }
+        return .decided(.registered(key))
+    }
+}
+
+/// The end of a registration: the key signs it, then it is forgotten.
+struct UnregistrationSteps: DecisionSteps {
+    private var steps: KnownKeySteps
+    private let store: GateStore
+
+    init(
+        _ signature: PresentedEndpointSignature, _ settings: AppAttestSettings,
+        unless refuse: @escaping @Sendable (KeyID) -> Refusal?
+    ) {
+        let unknown = Refusal.signed(
+            .deviceNotRegistered, detail: "key is not registered", failed: .unregistered(signature.key))
+        steps = KnownKeySteps(signature, settings, unknown: unknown) { refuse($0.id) }
+        store = settings.store
+    }
+
+    mutating func next(_ answer: StoreAnswer?, at moment: Moment) -> Step<Refusal?> {
+        if case .forget = answer { return .decided(nil) }
+        return switch steps.next(answer, at: moment) {
+        case .ask(let question, let store): .ask(question, of: store)
+        case .decided(.registered(let key)): .ask(.forget(key.id), of: store)
+        case .decided(.refused(let refusal)), .decided(.unstored(let refusal)): .decided(refusal)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import AppAttest
+package import KeyStore
+import WireText
+
+/// The registration of devices that sign each request, and its end. Here the signatures are over the client data alone,
+/// although the body has a digest.
+///
+/// The order is rate, form, challenge (as it is), attestation, assertion; then what is used up: challenge and counter.
+extension Registrar {
+    /// - Parameter refuse: as for ``register(_:unless:)``.
+    package func registerSigned(
+        _ request: SignedEndpointRequest, unless refuse: @escaping Objection
+    ) async -> RegistrationOutcome {
+        do throws(RefusedRequest) {
+            let signature = try signature(of: request)
+            guard let attestation = try attestation(in: request.fields) else {
+                return await decide(confirmation(signature, unless: refuse), at: request.moment)
+            }
+            let check = AttestationCheck(attestation, of: signature.key, by: verifier, at: request.moment)
+            return await decide(
+                SignedRegistrationSteps(signature, check, settings, at: request.moment, unless: refuse),
+                at: request.moment)
+        } catch {
+            return .refused(error.refusal)
+        }
+    }
+
+    /// - Parameters:
+    ///   - refuse: called right before the key is forgotten, and records that.
+    ///   - forget: closes the key's sessions and removes it.
+    package func unregister(
+        _ request: SignedEndpointRequest, unless refuse: @escaping @Sendable (KeyID) -> Refusal?,
+        forget: @escaping @Sendable (KeyID) async throws(KeyRegistryError) -> Void
+    ) async -> Refusal? {
+        let steps: UnregistrationSteps
+        do throws(RefusedRequest) {
+            steps = UnregistrationSteps(try signature(of: request), settings, unless: refuse)
+        } catch {
+            return error.refusal
+        }
+        var waiting = waiting
+        waiting.forget = forget
+        switch await Decision(steps).run(at: request.moment, asking: waiting) {
+        case .success(let refusal): return refusal
+        case .failure(let error): return Self.unavailable(error)
+        }
+    }
+
+    private func decide(
+        _ steps: some DecisionSteps<RegistrationOutcome>, at moment: Moment
+    ) async -> RegistrationOutcome {
+        switch await Decision(steps).run(at: moment, asking: waiting) {
+        case .success(let outcome): return outcome
+        case .failure(let error): return .refused(Self.unavailable(error))
+        }
+    }
+
+    /// Of a key that is known, whose app sends no attestation again.
+    private func confirmation(
+        _ signature: PresentedEndpointSignature, unless refuse: @escaping Objection
+    ) -> KnownKeySteps {
+        let unknown = Refusal.signed(
+            .attestationRequired, detail: "key is not registered, and there is no attestation",
+            failed: .unregistered(signature.key))
+        return KnownKeySteps(signature, settings, unknown: unknown, unless: refuse)
+    }
+
+    // MARK: Form
+
+    private func signature(
+        of request: SignedEndpointRequest
+    ) throws(RefusedRequest) -> PresentedEndpointSignature {
+        if let refusal = limits.refuseRegistration(from: request.address, at: request.moment.monotonic) {
+            throw RefusedRequest(refusal)
+        }
+        return try PresentedEndpointSignature(request, settings, maximumBodyBytes: maximumBodyBytes)
+    }
+
+    /// - Returns: nil where there is none.
+    private func attestation(in fields: SignedFields) throws(RefusedRequest) -> [UInt8]? {
+        do throws(SignedRequestFault) {
+            guard let text = try fields.single(SignedField.attestation), !text.isEmpty else { return nil }
+            guard let bytes = Base64.decode(text, maximumBytes: maximumBodyBytes) else {
+                throw .malformed(SignedField.attestation)
+            }
+            return bytes
+        } catch { throw RefusedRequest(error.refusal) }
+    }
+}

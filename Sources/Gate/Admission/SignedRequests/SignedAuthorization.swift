@@ -1,0 +1,126 @@
+import AppAttest
+package import KeyStore
+package import WireText
+
+/// Decides on requests for HTTP services behind a proxy that their devices have signed, by the same rules as for
+/// upgrades. On reactors, like the gate.
+package struct SignedAuthorization: Sendable {
+    private let settings: SignedRequestSettings
+    private let blockList: BlockLists
+    /// `AUTHZ_BODY=forwarded`: proxies forward bodies, and say how long they are.
+    package let seesBodies: Bool
+    /// `MAX_BODY_BYTES`
+    package let maximumBodyBytes: Int
+
+    package init(
+        _ settings: SignedRequestSettings, blockList: BlockList, fleetBlockList: SharedBlockList? = nil,
+        seesBodies: Bool, maximumBodyBytes: Int
+    ) {
+        self.settings = settings
+        self.blockList = BlockLists(own: blockList, fleet: fleetBlockList)
+        (self.seesBodies, self.maximumBodyBytes) = (seesBodies, maximumBodyBytes)
+    }
+
+    /// Whether a location admits signed requests alone.
+    package static func isDemanded(by methods: Set<String>?) -> Bool { methods == [route] }
+
+    /// One question of a proxy.
+    package struct Question: Sendable {
+        package var request: OriginalRequest
+        package var fields: SignedFields
+        /// Nil if none was hashed.
+        package var body: HashedBody?
+        package var address: IPAddress
+        /// Only these methods are admitted; nil: all.
+        package var methods: Set<String>?
+        package var moment: Moment
+
+        package init(
+            request: OriginalRequest, fields: SignedFields, body: HashedBody?, address: IPAddress,
+            methods: Set<String>?, moment: Moment
+        ) {
+            self.request = request
+            self.fields = fields
+            self.body = body
+            self.address = address
+            self.methods = methods
+            self.moment = moment
+        }
+    }
+
+    private static let maximumLengthDigits = 10
+
+    package typealias Outcome = Result<Result<VerifiedSignedRequest, RefusedRequest>, KeyRegistryError>
+
+    /// At once if the store does. Otherwise the answer comes on any thread, once.
+    package func decision(on question: Question) -> Progress<Outcome> {
+        do throws(RefusedRequest) {
+            try refuseBlocked(question)
+            let resource = SignedResource(
+                method: question.request.method, url: question.request.url, body: try body(of: question))
+            let steps = try SignedRequestSteps(question.fields, resource, settings, admitsLower: true)
+            return Decision(steps).run(at: question.moment)
+        } catch {
+            return .decided(.success(.failure(error)))
+        }
+    }
+
+    /// For the client's next request.
+    package func nextChallenge(at moment: Moment) -> String {
+        settings.appAttest.challenges.issueForSigned(at: moment).nonce
+    }
+
+    private func refuseBlocked(_ question: Question) throws(RefusedRequest) {
+        guard !blockList.contains(question.address) else {
+            throw RefusedRequest(.signed(.deviceBlocked, detail: "the address is on the block list"))
+        }
+        guard let key = question.fields.claimedKey else { return }
+        let identity = Identity.signed(key)
+        guard !blockList.contains(identity) else {
+            throw RefusedRequest(
+                .signed(
+                    .deviceBlocked, detail: "\(identity.method.label) is on the block list",
+                    failed: FailedCheck(.identityBlocked)))
+        }
+        let name = identity.method.route ?? ""
+        guard question.methods?.contains(name) ?? true else {
+            let allowed = (question.methods ?? []).sorted().joined(separator: " or ")
+            throw RefusedRequest(
+                .signed(
+                    .wayNotAllowed, detail: "\(identity.method.label) is not admitted here",
+                    failed: FailedCheck(.route, expected: allowed, received: name)))
+        }
+    }
+
+    /// A body counts as seen only if the proxy says how long it was when the client sent it: some proxies cut bodies,
+    /// or drop them.
+    private func body(of question: Question) throws(RefusedRequest) -> SignedResource.Body {
+        guard seesBodies, let body = question.body else { return .unseen }
+        do throws(SignedRequestFault) {
+            guard let text = try question.fields.single(.originalLength) else { return .unseen }
+            guard let length = Self.length(text) else { throw .malformed(.originalLength) }
+            guard length == body.count, length <= maximumBodyBytes else { throw .bodyLength }
+            return .hashed(body)
+        } catch { throw RefusedRequest(error.refusal) }
+    }
+
+    private static func length(_ text: String) -> Int? {
+        guard (1...maximumLengthDigits).contains(text.utf8.count), text.utf8.allSatisfy(ASCIIByte.isDigit) else {
+            return nil
+        }
+        return text.utf8.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    }
+}
+
+extension VerifiedSignedRequest {
+    /// The verified identity in header fields, for the service behind a proxy.
+    package var identityFields: [(name: String, value: String)] {
+        [
+            ("X-Portcullis-Subject", FieldText.escaped(identity.subject ?? "")),
+            ("X-Portcullis-App", FieldText.escaped(app.description)),
+            ("X-Portcullis-Method", FieldText.escaped(identity.method.label)),
+            ("X-Portcullis-Mode", "production"),
+            ("X-Portcullis-Content-Digest", digest.text),
+        ]
+    }
+}

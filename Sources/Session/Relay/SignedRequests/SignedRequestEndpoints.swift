@@ -1,0 +1,167 @@
+package import Admission
+import BlockingWork
+import HTTPWire
+package import KeyStore
+import Observability
+import Reactors
+import WireText
+
+/// The services behind the endpoints of requests that are signed one by one; shared by all reactors.
+package struct SignedRequestServices: Sendable {
+    package var challenges: Challenges
+    package var limits: EndpointLimits
+    package var registrar: Registrar
+    /// `SIGNED_REQUESTS_PREFIX`: before the paths; empty: nothing.
+    package var prefix: String
+    /// Closes a key's sessions and forgets it.
+    package var forget: @Sendable (KeyID) async throws(KeyRegistryError) -> Void
+
+    package init(
+        challenges: Challenges, limits: EndpointLimits, registrar: Registrar, prefix: String,
+        forget: @escaping @Sendable (KeyID) async throws(KeyRegistryError) -> Void
+    ) {
+        self.challenges = challenges
+        self.limits = limits
+        self.registrar = registrar
+        self.prefix = prefix
+        self.forget = forget
+    }
+}
+
+/// The paths of these endpoints, behind the prefix.
+enum SignedRequestPath: String, CaseIterable {
+    case challenge = "/challenge"
+    case register = "/register"
+    case unregister = "/unregister"
+    /// POST registers, DELETE unregisters.
+    case devices = "/devices"
+
+    init?(_ head: RequestHead, prefix: String) {
+        var path = head.path
+        if path.count > 1, path.last == UInt8(ascii: "/") { path.removeLast() }
+        guard path.starts(with: prefix.utf8) else { return nil }
+        let rest = path.dropFirst(prefix.utf8.count)
+        guard let found = Self.allCases.first(where: { rest.elementsEqual($0.rawValue.utf8) }) else { return nil }
+        self = found
+    }
+
+    var methods: [RequestMethod] {
+        switch self {
+        case .challenge: [.get, .head, .post, .options]
+        case .register, .unregister: [.post, .options]
+        case .devices: [.post, .delete, .options]
+        }
+    }
+}
+
+/// `/challenge`, `/register`, `/unregister` and `/devices`. Reactor thread, except for registrations.
+final class SignedRequestEndpoints {
+    private let services: SignedRequestServices
+    private let gate: Gate
+    private let record: DecisionRecord
+    private let metrics: GatewayMetrics
+    private let pending: PendingWork
+
+    init(
+        services: SignedRequestServices, gate: Gate, record: DecisionRecord, metrics: GatewayMetrics,
+        pending: PendingWork
+    ) {
+        self.services = services
+        self.gate = gate
+        self.record = record
+        self.metrics = metrics
+        self.pending = pending
+    }
+
+    func path(of head: RequestHead) -> SignedRequestPath? { SignedRequestPath(head, prefix: services.prefix) }
+
+    func handle(_ exchange: HTTPExchange, _ path: SignedRequestPath, _ context: RequestContext) {
+        if let refusal = gate.refuseBlocked(context.address) { return refuse(exchange, refusal, context) }
+        switch path {
+        case .challenge: challenge(exchange, context)
+        case .devices where exchange.head.isMethod("DELETE"): unregister(exchange, context)
+        case .register, .devices: register(exchange, context)
+        case .unregister: unregister(exchange, context)
+        }
+    }
+
+    /// What a client says about itself in its body changes nothing: a challenge belongs to nobody, and an issued one
+    /// leaves no state.
+    private func challenge(_ exchange: HTTPExchange, _ context: RequestContext) {
+        if let refusal = services.limits.refuseChallenge(to: context.address, at: context.moment.monotonic) {
+            return refuse(exchange, refusal, context)
+        }
+        metrics.challengeIssued()
+        exchange.respond(JSONAnswers.signedChallenge(services.challenges.issueForSigned(at: context.moment)))
+    }
+
+    private func register(_ exchange: HTTPExchange, _ context: RequestContext) {
+        guard pending.begin() else {
+            return answer(exchange, .refused(Self.busy), context)
+        }
+        let request = SignedEndpointRequest(exchange, context)
+        let pinned = Pinned((exchange: exchange, endpoints: self), to: exchange.reactor)
+        Task(executorPreference: pending.threads) { [registrar = services.registrar, record, pending] in
+            let outcome = await registrar.registerSigned(request) { record.refuseUnwritten($0, context) }
+            pinned.reactor.submit {
+                pinned.value.endpoints.answer(pinned.value.exchange, outcome, context)
+                pending.end()
+            }
+        }
+    }
+
+    private func unregister(_ exchange: HTTPExchange, _ context: RequestContext) {
+        guard pending.begin() else { return end(exchange, Self.busy, context) }
+        let request = SignedEndpointRequest(exchange, context)
+        let pinned = Pinned((exchange: exchange, endpoints: self), to: exchange.reactor)
+        Task(executorPreference: pending.threads) { [services, record, pending] in
+            let refusal = await services.registrar.unregister(
+                request, unless: { record.refuseUnwrittenEnd(of: $0, context) }, forget: services.forget)
+            pinned.reactor.submit {
+                pinned.value.endpoints.end(pinned.value.exchange, refusal, context)
+                pending.end()
+            }
+        }
+    }
+
+    private static var busy: Refusal {
+        Refusal(
+            .attestationUnavailable, detail: "too many registrations at once",
+            retryAfter: PendingRegistrations.retryAfterSeconds, failed: FailedCheck(.queue))
+    }
+
+    // MARK: Answers
+
+    private func answer(_ exchange: HTTPExchange, _ outcome: RegistrationOutcome, _ context: RequestContext) {
+        record.registered(outcome, context)
+        switch outcome {
+        case .registered(let key): exchange.respond(next(key.wasKnown ? 200 : 201, exchange.reactor))
+        case .refused(let refusal), .unstored(let refusal):
+            exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
+        }
+    }
+
+    private func end(_ exchange: HTTPExchange, _ refusal: Refusal?, _ context: RequestContext) {
+        guard let refusal else { return exchange.respond(next(200, exchange.reactor)) }
+        record.registered(.refused(refusal), context)
+        exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
+    }
+
+    private func next(_ status: Int, _ reactor: Reactor) -> HTTPAnswer {
+        JSONAnswers.nextChallenge(status, services.challenges.issueForSigned(at: reactor.moment))
+    }
+
+    private func refuse(_ exchange: HTTPExchange, _ refusal: Refusal, _ context: RequestContext) {
+        record.requestRefused(refusal, context)
+        exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
+    }
+}
+
+extension SignedEndpointRequest {
+    fileprivate init(_ exchange: HTTPExchange, _ context: RequestContext) {
+        self.init(
+            method: String(decoding: exchange.head.method, as: UTF8.self),
+            fields: SignedFields(exchange.head.texts), body: exchange.body, address: context.address,
+            moment: context.moment)
+    }
+}

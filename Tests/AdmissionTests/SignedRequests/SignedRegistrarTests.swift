@@ -1,0 +1,163 @@
+import AppAttest
+import DeviceSimulation
+import Foundation
+import KeyStore
+import KeyStoreTestKit
+import Synchronization
+import Testing
+
+@testable import Admission
+
+@Suite("Registration of devices that sign requests")
+struct SignedRegistrarTests {
+    private let signed: SignedBench
+    private let registrar: Registrar
+    private static let now = Date(timeIntervalSince1970: Double(start.unixMilliseconds) / 1_000)
+    private let body = #"{"app_attest_key_id":"…"}"#
+
+    init() throws {
+        signed = try SignedBench()
+        registrar = Registrar(
+            settings: signed.settings.appAttest, registry: signed.bench.registry,
+            verifier: AttestationVerifier(trustRoot: signed.bench.trustRoot, policy: signed.bench.policy),
+            limits: EndpointLimits())
+    }
+
+    /// Attestation and assertion are over the client data alone.
+    private func sent(_ device: inout SimulatedDevice, attests: Bool = true) throws -> SignedBench.Sent {
+        let challenge = signed.challenge()
+        let data = SignedBench.clientData(challenge)
+        let hash = sha256(Array(data.utf8))
+        let attestation = try device.attest(clientDataHash: hash, by: try Bench.authority.get(), at: Self.now)
+        var sent = try signed.sent(by: &device, clientData: data, challenge: challenge, hash: hash, body: body)
+        if attests { sent[.attestation] = SignedBench.base64(attestation) }
+        return sent
+    }
+
+    private func request(_ sent: SignedBench.Sent) -> SignedEndpointRequest {
+        SignedEndpointRequest(
+            method: "POST", fields: sent.fields, body: Array(sent.body.utf8), address: address("192.0.2.1"),
+            moment: start)
+    }
+
+    private func register(_ sent: SignedBench.Sent) async -> RegistrationOutcome {
+        await registrar.registerSigned(request(sent)) { _ in nil }
+    }
+
+    private func unregister(_ sent: SignedBench.Sent) async -> Refusal? {
+        let registry = signed.bench.registry
+        return await registrar.unregister(request(sent), unless: { _ in nil }) { _ = registry.forget($0) }
+    }
+
+    @Test func `a new key is registered, and a known one confirms itself with or without an attestation`() async throws
+    {
+        var device = SimulatedDevice(app: Bench.app)
+        #expect(await register(try sent(&device)).registered?.wasKnown == false)
+        let id = try #require(KeyID(bytes: device.keyID))
+        #expect(signed.bench.registry.key(id)?.counter == 1)
+        #expect(await register(try sent(&device)).registered?.wasKnown == true)
+        #expect(await register(try sent(&device, attests: false)).registered?.wasKnown == true)
+        #expect(signed.bench.registry.key(id)?.counter == 3)
+        // A key that is registered one way is used in all.
+        #expect(try signed.authorize(try signed.first(&device)).verified != nil)
+        #expect(signed.gate.evaluate(signed.bench.request(try signed.bench.assertion(by: &device))).admitted != nil)
+    }
+
+    @Test func `without an attestation an unknown key is told to send one`() async throws {
+        var device = SimulatedDevice(app: Bench.app)
+        #expect(await register(try sent(&device, attests: false)).refusal?.answer == .attestationRequired)
+        var outside = try signed.bench.registeredDevice(app: Bench.unknownApp)
+        #expect(await register(try sent(&outside, attests: false)).refusal?.answer == .reattestationRequired)
+        var revoked = try signed.bench.registeredDevice { $0.revokedAt = 1 }
+        #expect(await register(try sent(&revoked)).refusal?.status == 403)
+        #expect(await register(try sent(&revoked, attests: false)).refusal?.status == 403)
+    }
+
+    @Test func `a registration is good once, and one that is refused for its form spends nothing`() async throws {
+        var device = SimulatedDevice(app: Bench.app)
+        let good = try sent(&device)
+        var wrong = good
+        wrong[.bodyDigest] = nil
+        #expect(await register(wrong).refusal?.answer == .bodyDigestMismatch)
+        wrong = good
+        wrong.body += " "
+        #expect(await register(wrong).refusal?.answer == .bodyDigestMismatch)
+        wrong = good
+        wrong[.assertion] = nil
+        #expect(await register(wrong).refusal?.answer == .signedFieldMissing)
+        wrong = good
+        wrong[.attestation] = "%"
+        #expect(await register(wrong).refusal?.answer == .signedFieldsMalformed)
+        wrong = good
+        wrong[.attestation] = good[.assertion]
+        #expect(await register(wrong).refusal?.answer == .attestationPayloadRejected)
+        wrong = good
+        wrong[.clientData] = SignedBench.clientData(
+            try #require(good[.challenge]), "POST", SignedBench.url, SignedBench.digest(body))
+        #expect(await register(wrong).refusal?.failed.check == .clientData)
+        #expect(await register(good).registered != nil)
+        #expect(await register(good).refusal?.answer == .signedChallengeRefused)
+    }
+
+    @Test func `a field that is repeated, or over its limit, is refused`() async throws {
+        var device = SimulatedDevice(app: Bench.app)
+        let good = try sent(&device)
+        for field in [SignedField.keyID, .challenge, .assertion, .clientData, .bodyDigest, .attestation] {
+            var wrong = good
+            let text = try #require(good[field])
+            wrong.values[field.name] = [text, text]
+            let repeated = await register(wrong).refusal
+            #expect(repeated?.answer == .signedFieldsMalformed && repeated?.failed.check == .signedFields)
+            wrong.values[field.name] = [String(repeating: "A", count: 90_000)]
+            let long = await register(wrong).refusal
+            let check: AdmissionCheck = field == .challenge ? .clientData : .signedFields
+            #expect(long?.answer == .signedFieldsMalformed && long?.failed.check == check, "\(field.name)")
+        }
+        var large = good
+        large.body = String(repeating: "a", count: 65_537)
+        #expect(await register(large).refusal?.answer == .bodyTooLarge)
+        #expect(await register(good).registered != nil)
+    }
+
+    @Test func `above its rate nothing is spent`() async throws {
+        var device = SimulatedDevice(app: Bench.app)
+        let limited = Registrar(
+            settings: signed.settings.appAttest, registry: signed.bench.registry,
+            verifier: AttestationVerifier(trustRoot: signed.bench.trustRoot, policy: signed.bench.policy),
+            limits: EndpointLimits(registrationsPerMinute: 1))
+        let (first, second) = (try sent(&device), try sent(&device))
+        #expect(await limited.registerSigned(request(first)) { _ in nil }.registered != nil)
+        #expect(await limited.registerSigned(request(second)) { _ in nil }.refusal?.answer == .rateLimited)
+        #expect(await register(second).registered != nil)
+    }
+
+    @Test func `an assertion over the body as well is refused here`() async throws {
+        var device = SimulatedDevice(app: Bench.app)
+        var sent = try sent(&device)
+        let data = try #require(sent[.clientData])
+        sent[.assertion] = SignedBench.base64(try device.assert(clientDataHash: sha256(Array((data + body).utf8))))
+        #expect(await register(sent).refusal?.answer == .signedAssertionRejected)
+        #expect(signed.bench.registry.key(try #require(KeyID(bytes: device.keyID))) == nil)
+    }
+
+    @Test func `unregistering needs the key's signature, and forgets the key`() async throws {
+        var device = SimulatedDevice(app: Bench.app)
+        #expect(await unregister(try sent(&device, attests: false))?.answer == .deviceNotRegistered)
+        #expect(await register(try sent(&device)).registered != nil)
+        var other = try signed.bench.registeredDevice()
+        var stolen = try sent(&other, attests: false)
+        stolen[.keyID] = SignedBench.base64(device.keyID)
+        #expect(await unregister(stolen)?.answer == .signedAssertionRejected)
+        #expect(await unregister(try sent(&device, attests: false)) == nil)
+        #expect(await unregister(try sent(&device, attests: false))?.answer == .deviceNotRegistered)
+        #expect(await register(try sent(&device)).registered?.wasKnown == false)
+    }
+
+    @Test func `what can't be recorded isn't done`() async throws {
+        var device = SimulatedDevice(app: Bench.app)
+        let refusal = Refusal(.auditUnavailable, detail: "")
+        let outcome = await registrar.registerSigned(request(try sent(&device))) { _ in refusal }
+        #expect(outcome.refusal?.answer == .auditUnavailable)
+        #expect(signed.bench.registry.key(try #require(KeyID(bytes: device.keyID))) == nil)
+    }
+}
