@@ -109,7 +109,7 @@ let wire: [Target] = [
     pure("HTTPWire", "WireText"),
     pure("ProxyProtocol", "WireText"),
     pure("WebSocketWire", "WireText", crypto),
-    pure("ForwardingWire", "WebSocketWire", "WireText"),
+    pure("FleetWire", "WebSocketWire", "WireText"),
     pure("PrometheusText", .product(name: "CoreMetrics", package: "swift-metrics")),
     target("Compression", "CZlib", "Telnet", "WebSocketWire"),
     target("CharacterSets", "Telnet"),
@@ -118,7 +118,7 @@ let wire: [Target] = [
 let network: [Target] = [
     target(
         "Reactors", "CLibwebsockets", "COpenSSL", "CLibuv", "Compression", "ProxyProtocol", "HTTPWire", "WebSocketWire",
-        "ForwardingWire", "WireText", logging, deque)
+        "FleetWire", "WireText", logging, deque)
 ]
 
 let store: [Target] = [
@@ -140,7 +140,7 @@ let session: [Target] = [
     pure("RelayCore", "StrictJSON", "Telnet", "WireText", deque),
     target(
         "Relay", "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
-        "Admission", "HTTPWire", "WebSocketWire", "ForwardingWire", "Reactors", "Observability", "PrometheusText",
+        "Admission", "HTTPWire", "WebSocketWire", "FleetWire", "Reactors", "Observability", "PrometheusText",
         "StateCoding", "StrictJSON", "WireText", logging, deque,
         // The web client's page and the console's, as arrays of bytes in the program.
         resources: [.embedInCode("WebClient/index.html"), .embedInCode("Internal/Console/console.html")]),
@@ -206,12 +206,12 @@ let testTargets: [Target] = [
     tests("HTTPWireTests", "HTTPWire"),
     tests("ProxyProtocolTests", "ProxyProtocol", "WireText"),
     tests("WebSocketWireTests", "WebSocketWire", "Compression"),
-    tests("ForwardingWireTests", "ForwardingWire", "WebSocketWire", "WireText"),
+    tests("FleetWireTests", "FleetWire", "WebSocketWire", "WireText"),
     tests("PrometheusTextTests", "PrometheusText", metrics),
     tests("CompressionTests", "Compression", "WebSocketWire", "Telnet", "CZlib"),
     tests("CharacterSetsTests", "CharacterSets", "Telnet"),
     tests(
-        "ReactorsTests", "Reactors", "HTTPWire", "WebSocketWire", "ForwardingWire", "ProxyProtocol", "WireText",
+        "ReactorsTests", "Reactors", "HTTPWire", "WebSocketWire", "FleetWire", "ProxyProtocol", "WireText",
         "CLibwebsockets", "COpenSSL", logging),
     tests("BlockingWorkTests", "BlockingWork", "StallTestKit"),
     tests(
@@ -223,7 +223,7 @@ let testTargets: [Target] = [
         "StateCoding", "WireText", crypto, x509),
     tests("RelayCoreTests", "RelayCore", "StateCoding", "StrictJSON", "Telnet", "Compression", "WireText"),
     tests(
-        "RelayTests", "Relay", "RelayCore", "HTTPWire", "ForwardingWire", "Reactors", "Admission", "Observability",
+        "RelayTests", "Relay", "RelayCore", "HTTPWire", "FleetWire", "Reactors", "Admission", "Observability",
         "Telnet", "WireText", logging),
     tests("ObservabilityTests", "Observability", "PrometheusText", logging, metrics, metricsTestKit),
     tests(
@@ -237,7 +237,7 @@ let testTargets: [Target] = [
         "GatewayServerTests", "GatewayServer", "KeyStoreTestKit", "OperatorTools", "AuditTrail", "Settings",
         "SettingsTestKit", "AppAttest", "DPoP", "KeyStore", "KeyStorePostgreSQL", "KeyStoreSQLite", "Admission",
         "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "PrometheusText", "PostgreSQL",
-        "PostgreSQLTestKit", "StallTestKit", "EdgeTestKit", "ForwardingWire", "StateCoding", "WireText", logging,
+        "PostgreSQLTestKit", "StallTestKit", "EdgeTestKit", "FleetWire", "StateCoding", "WireText", logging,
         crypto, x509, asn1, grdb, metricsTestKit),
     tests(
         "PortcullisTests", "portcullis", "EdgeTestKit", "DPoP", "KeyStore", "KeyStoreSQLite", argumentParser, crypto),
@@ -251,7 +251,7 @@ let testTargets: [Target] = [
     tests("PortcullisSimTests", "portcullis-sim", "Telnet"),
     tests(
         "HostileTextTests", "EdgeTestKit", "portcullis", "Admission", "AppAttest", "AuditTrail", "CBOR",
-        "CharacterSets", "Compression", "DeviceSimulation", "DPoP", "ForwardingWire", "GatewayServer", "HTTPWire",
+        "CharacterSets", "Compression", "DeviceSimulation", "DPoP", "FleetWire", "GatewayServer", "HTTPWire",
         "KeyStore", "KeyStoreTestKit", "Observability", "OperatorTools", "PrometheusText", "ProxyProtocol", "Reactors",
         "Relay", "RelayCore", "Settings", "StateCoding", "StrictDER", "StrictJSON", "Telnet", "WebAuthn",
         "WebSocketWire", "WireText", crypto, logging, metrics, x509, asn1,
@@ -312,7 +312,7 @@ let package = Package(
 let fuzzed: [Target.Dependency] = [
     "AppAttest", "AuditTrail", "CBOR", "Observability", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire",
     "RelayCore", "ProxyProtocol", "KeyStore", "Admission", "CharacterSets", "Settings", "GatewayServer",
-    "OperatorTools", "Reactors", "DeviceSimulation", "WebAuthn", "WebSocketWire", "ForwardingWire", "PrometheusText",
+    "OperatorTools", "Reactors", "DeviceSimulation", "WebAuthn", "WebSocketWire", "FleetWire", "PrometheusText",
     "StateCoding", "StrictDER", "StrictJSON", "PortcullisClient", crypto, metrics, x509, asn1,
 ]
 if isFuzzing {

@@ -23,7 +23,7 @@ struct DevelopmentTokensTests {
         _ = store.issue(token(text))
         let tokens = DevelopmentTokens(store)
         #expect(try await tokens.redeem(text.text, by: device, at: 1) == .granted(token(text).grant))
-        #expect(try tokens.standing(ofGrant: token(text).grant.id, at: 1) == .granted(token(text).grant))
+        #expect(try tokens.status(ofGrant: token(text).grant.id, at: 1) == .granted(token(text).grant))
         for other in [
             "", "pcdev_", text.text + "0", String(text.text.dropLast()), text.text.uppercased(),
             String(text.text.dropLast()) + "8", " " + text.text.dropFirst(), String(text.text.dropFirst(6)),

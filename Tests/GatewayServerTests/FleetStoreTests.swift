@@ -45,7 +45,7 @@ struct FleetStoreTests {
         try #require(SingleUseMark(.challenge, bytes: [number], expires: expires))
     }
 
-    private func waitsForLock(_ session: PostgreSQLSession) throws -> Bool {
+    private func waitsForLock(_ session: PostgreSQLConnection) throws -> Bool {
         let waiting = """
             SELECT count(*) FROM pg_stat_activity
             WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%portcullis.holding%'

@@ -16,7 +16,7 @@ struct MetricsFeedTests {
     private static let token = String(repeating: "t", count: 32)
     /// What is 0 in a gateway that is well.
     /// Of gateways in a fleet: EdgeTests/FleetResumeTests.
-    private static let fleet: Set<MetricName> = [.forwards, .gatewayConnectionsRefused]
+    private static let fleet: Set<MetricName> = [.relays, .gatewayConnectionsRefused]
     private static let idle: Set<MetricName> = [
         .handshakesWaiting, .storeQueue, .registrationsPending, .draining, .seriesDropped, .ready,
     ]

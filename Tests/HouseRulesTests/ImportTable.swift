@@ -71,7 +71,7 @@ enum ImportTable {
             target: "WebSocketWire", isPure: true, ours: ["WireText"], others: ["Crypto"],
             reason: "WireText has base64 and UTF-8; Sec-WebSocket-Accept is a SHA-1."),
         ImportRow(
-            target: "ForwardingWire", isPure: true, ours: ["WebSocketWire", "WireText"], others: [],
+            target: "FleetWire", isPure: true, ours: ["WebSocketWire", "WireText"], others: [],
             reason: "Bytes between two gateways of a fleet: WebSocketWire has frames, WireText addresses."),
         ImportRow(
             target: "Compression", isPure: false, ours: ["CZlib", "Telnet", "WebSocketWire"], others: [],
@@ -139,7 +139,7 @@ enum ImportTable {
         ImportRow(
             target: "Reactors", isPure: false,
             ours: [
-                "CLibwebsockets", "COpenSSL", "CLibuv", "Compression", "ProxyProtocol", "HTTPWire", "ForwardingWire",
+                "CLibwebsockets", "COpenSSL", "CLibuv", "Compression", "ProxyProtocol", "HTTPWire", "FleetWire",
                 "WebSocketWire",
                 "WireText",
             ],
@@ -151,7 +151,7 @@ enum ImportTable {
             target: "Relay", isPure: false,
             ours: [
                 "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
-                "Admission", "HTTPWire", "WebSocketWire", "ForwardingWire", "Reactors", "Observability",
+                "Admission", "HTTPWire", "WebSocketWire", "FleetWire", "Reactors", "Observability",
                 "PrometheusText", "StateCoding", "StrictJSON", "WireText",
             ],
             others: ["Logging", "DequeModule", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"],

@@ -12,10 +12,10 @@ package final class MemoryDevelopmentTokens: DevelopmentTokenStore, ImmediateDev
 
     package init() {}
 
-    package func redeem(_ hash: DevelopmentTokenHash, by device: [UInt8], at time: Int64) -> DevelopmentStanding {
+    package func redeem(_ hash: DevelopmentTokenHash, by device: [UInt8], at time: Int64) -> GrantStatus {
         records.withLock { records in
             guard var record = records[hash.id], record.token.hash == hash else { return .refused(.unknown) }
-            let standing = record.token.standing(forKnownDevice: record.devices.contains(device), at: time)
+            let standing = record.token.status(forKnownDevice: record.devices.contains(device), at: time)
             guard case .granted = standing else { return standing }
             record.devices.insert(device)
             record.token.devices = record.devices.count
@@ -25,9 +25,9 @@ package final class MemoryDevelopmentTokens: DevelopmentTokenStore, ImmediateDev
         }
     }
 
-    package func standing(ofGrant id: String, at time: Int64) -> DevelopmentStanding {
+    package func status(ofGrant id: String, at time: Int64) -> GrantStatus {
         guard let id = DevelopmentTokenID(text: id) else { return .refused(.unknown) }
-        return records.withLock { $0[id]?.token.standing(at: time) ?? .refused(.unknown) }
+        return records.withLock { $0[id]?.token.status(at: time) ?? .refused(.unknown) }
     }
 
     package func issue(_ token: DevelopmentToken) -> DevelopmentTokenIssue {

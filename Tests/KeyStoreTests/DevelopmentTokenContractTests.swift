@@ -31,9 +31,9 @@ struct DevelopmentTokenContractTests {
         #expect(try await store.issue(token) == .issued)
         #expect(token.grant.routes == ["live", "test"] && token.grant.name == token.name)
         #expect(try await store.redeem(token.hash, by: device(1), at: 1_999) == .granted(token.grant))
-        #expect(try await store.standing(ofGrant: token.grant.id, at: 1_999) == .granted(token.grant))
+        #expect(try await store.status(ofGrant: token.grant.id, at: 1_999) == .granted(token.grant))
         #expect(try await store.redeem(token.hash, by: device(1), at: 2_000) == .refused(.expired))
-        #expect(try await store.standing(ofGrant: token.grant.id, at: 2_000) == .refused(.expired))
+        #expect(try await store.status(ofGrant: token.grant.id, at: 2_000) == .refused(.expired))
         withExtendedLifetime(owner) {}
     }
 
@@ -43,7 +43,7 @@ struct DevelopmentTokenContractTests {
         _ = try await store.issue(.sample(1))
         #expect(try await store.redeem(DevelopmentToken.sample(2).hash, by: device(1), at: 1_000) == .refused(.unknown))
         for id in [DevelopmentToken.sample(2).grant.id, "", "0101", DevelopmentToken.sample(1).grant.id + " "] {
-            #expect(try await store.standing(ofGrant: id, at: 1_000) == .refused(.unknown))
+            #expect(try await store.status(ofGrant: id, at: 1_000) == .refused(.unknown))
         }
         withExtendedLifetime(owner) {}
     }
@@ -60,7 +60,7 @@ struct DevelopmentTokenContractTests {
         #expect(try await store.redeem(token.hash, by: device(3), at: 1_600) == .refused(.deviceLimit))
         #expect(try await store.redeem(token.hash, by: device(2), at: 1_700) == .granted(token.grant))
         // A known device isn't counted again.
-        #expect(try await store.standing(ofGrant: token.grant.id, at: 1_700) == .granted(token.grant))
+        #expect(try await store.status(ofGrant: token.grant.id, at: 1_700) == .granted(token.grant))
         let listed = try #require(try await store.developmentTokens().first)
         #expect(listed.devices == 2 && listed.lastUsedAt == 1_700)
         withExtendedLifetime(owner) {}
@@ -92,7 +92,7 @@ struct DevelopmentTokenContractTests {
         _ = try await store.redeem(token.hash, by: device(1), at: 1_100)
         #expect(try await store.revoke(token.id, at: 1_200))
         #expect(try await store.redeem(token.hash, by: device(1), at: 1_300) == .refused(.revoked))
-        #expect(try await store.standing(ofGrant: token.grant.id, at: 1_300) == .refused(.revoked))
+        #expect(try await store.status(ofGrant: token.grant.id, at: 1_300) == .refused(.revoked))
         #expect(try await store.revoke(token.id, at: 1_900))
         #expect(try await store.developmentTokens().first?.revokedAt == 1_200)
         #expect(try await store.issue(token) == .repeated)

@@ -87,13 +87,13 @@ package final class PostgresServer: Sendable {
     private static let connectSeconds = "60"
 
     /// Also on a server that only reads.
-    package func session(database: String = "postgres") throws -> PostgreSQLSession {
+    package func session(database: String = "postgres") throws -> PostgreSQLConnection {
         var parameters = parameters(database: database)
         parameters["target_session_attrs"] = "any"
         var options = DriverOptions(parameters: parameters)
         // A busy machine mustn't fail a test that isn't about waiting.
         options.lockMilliseconds = 120_000
-        return try PostgreSQLSession(options, within: 120_000)
+        return try PostgreSQLConnection(options, within: 120_000)
     }
 
     /// An empty database.

@@ -6,8 +6,8 @@ import Testing
 /// The connection of tools.
 @Suite("A session with a limit")
 struct SessionTests {
-    private func session(_ server: PostgresServer, within milliseconds: Int?) throws -> PostgreSQLSession {
-        try PostgreSQLSession(DriverOptions(parameters: server.parameters()), within: milliseconds)
+    private func session(_ server: PostgresServer, within milliseconds: Int?) throws -> PostgreSQLConnection {
+        try PostgreSQLConnection(DriverOptions(parameters: server.parameters()), within: milliseconds)
     }
 
     @Test(arguments: [nil, 60_000])
@@ -50,7 +50,7 @@ struct SessionTests {
         try holder.run("BEGIN; LOCK TABLE public.locked")
         var options = DriverOptions(parameters: server.parameters(database: name))
         options.lockMilliseconds = 50
-        let session = try PostgreSQLSession(options)
+        let session = try PostgreSQLConnection(options)
         let error = #expect(throws: DatabaseError.self) { try session.run("SELECT n FROM public.locked") }
         guard case .refused(let state, _)? = error else { throw PostgresTestError("\(String(describing: error))") }
         #expect(state.kind == .locked && "\(DatabaseError.refused(state, ""))".contains("holds a lock"))

@@ -11,9 +11,10 @@ struct MessageCompressionTests {
     private func make(_ offer: String = "permessage-deflate", bits: Int = 15) throws -> MessageCompression {
         let settings = DeflateSettings(serverWindowBits: bits, clientWindowBits: bits, minimumBytes: 0)
         let offers = try #require(WebSocketExtension.list([offer]))
-        let lease = try #require(memory.agree(to: offers, settings: settings))
+        let memoryShare = try #require(memory.agree(to: offers, settings: settings))
         return try #require(
-            MessageCompression(lease, sharing: SharedDeflaters(level: 6), minimumBytes: 0, limits: MessageLimits()))
+            MessageCompression(
+                memoryShare, sharing: SharedDeflaters(level: 6), minimumBytes: 0, limits: MessageLimits()))
     }
 
     private static func noise(_ count: Int) -> [UInt8] {

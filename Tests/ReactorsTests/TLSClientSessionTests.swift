@@ -13,7 +13,7 @@ struct TLSClientSessionTests {
 
     private func clientHello(to host: String) throws -> String {
         let sink = Sink()
-        let session = try TLSClientSession(.test(), host: host, sink: sink, buffers: BufferPool())
+        let session = try TLSClientEngine(.test(), host: host, sink: sink, buffers: BufferPool())
         #expect(session.handshake() == .underWay)
         return String(decoding: sink.records, as: Unicode.ASCII.self)
     }
@@ -29,7 +29,7 @@ struct TLSClientSessionTests {
     @Test(arguments: ["", ".", String(repeating: "a", count: 256)])
     func `an invalid name fails instead of starting a handshake without SNI`(host: String) {
         #expect(throws: TargetTLSFailure.self) {
-            _ = try TLSClientSession(.test(), host: host, sink: Sink(), buffers: BufferPool())
+            _ = try TLSClientEngine(.test(), host: host, sink: Sink(), buffers: BufferPool())
         }
     }
 
@@ -37,11 +37,11 @@ struct TLSClientSessionTests {
         var generator = SeededGenerator(seed: 12)
         for length in 0..<300 {
             let sink = Sink()
-            let session = try TLSClientSession(.test(), host: "mud.example", sink: sink, buffers: BufferPool())
+            let session = try TLSClientEngine(.test(), host: "mud.example", sink: sink, buffers: BufferPool())
             #expect(session.handshake() == .underWay)
             let body = (0..<length).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
             let record = [22, 3, 3, UInt8(length >> 8), UInt8(length & 255)] + body
-            var outcome = TLSClientSession.Handshake.underWay
+            var outcome = TLSClientEngine.Handshake.underWay
             for byte in record {
                 withUnsafeBytes(of: byte) { session.take($0) { outcome = session.handshake() } }
             }

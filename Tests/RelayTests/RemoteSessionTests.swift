@@ -107,7 +107,7 @@ struct RemoteSessionTests {
     }
 
     @Test func `a gateway that falls silent is lost after the limit`() throws {
-        let bench = try bench { $0.forwards.idleSeconds = 10 }
+        let bench = try bench { $0.relays.idleSeconds = 10 }
         let client = try relaying(bench)
         bench.network.wait(9 * second)
         #expect(client.closeCode == nil)
@@ -131,7 +131,7 @@ struct RemoteSessionTests {
     }
 
     @Test func `a client that doesn't read stops the other gateway, and is dropped after the limit`() throws {
-        let bench = try bench { $0.forwards.idleSeconds = 10 }
+        let bench = try bench { $0.relays.idleSeconds = 10 }
         let client = try relaying(bench)
         client.socket.reads = false
         let text = String(repeating: "x", count: 100)
@@ -166,7 +166,7 @@ struct RemoteSessionTests {
             sent += 1
             try #require(sent < 10_000)
         }
-        #expect(bench.target.queuedBytes <= ForwardLimits().queueBytes + 2_000)
+        #expect(bench.target.queuedBytes <= RelayLimits().queueBytes + 2_000)
         bench.target.reads = true
         bench.network.settle()
         #expect(client.socket.isRead && bench.target.text.count { $0 == "y" } == before + sent * 1_000)

@@ -26,7 +26,7 @@ package final class Gateway: Sendable {
     /// The file of the internal listener, if that is a Unix socket, is this process' to remove.
     let ownsInternalFile: Bool
     let reloads = ReloadQueue()
-    let upgrades = UpgradeQueue()
+    let copyovers = CopyoverQueue()
     let manager: ServiceManager
     /// Held while the new process begins to serve. A shutdown waits for it.
     let handingOver = Mutex(())
@@ -102,12 +102,12 @@ package final class Gateway: Sendable {
         let scheme = configuration.tls == nil ? "http" : "https"
         let names = sockets.edge.isEmpty ? hosts.map { "\($0):\(port)" } : sockets.edgeNames
         address = names.map { "\(scheme)://\($0)" }.joined(separator: " and ")
-        let (reloads, revocations, upgrades) = (reloads, revocations, upgrades)
+        let (reloads, revocations, copyovers) = (reloads, revocations, copyovers)
         let page = PageAddress.origin(of: configuration, port: Int(port))
         control = try start.tickets.controlSocketPath.map { path throws(GatewayError) in
             try ControlDesk(
                 path: path, inherited: sockets.control, on: pool, server: server, tickets: state.tickets,
-                reloads: reloads, upgrades: upgrades, revocations: revocations, page: page, audit: state.audit,
+                reloads: reloads, copyovers: copyovers, revocations: revocations, page: page, audit: state.audit,
                 logger: logger)
         }
         let desks = ConsoleDesks(

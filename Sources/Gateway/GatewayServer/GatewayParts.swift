@@ -43,7 +43,7 @@ struct GatewayParts {
         let signed = Self.signedRequests(live, appAttest, gate.fleetBlockList, state: state)
         var parts = MethodParts(
             appAttest: appAttest?.settings, tokens: appAttest?.tokens, tickets: state.tickets,
-            clientCertificates: pinned.clientCertificates == nil ? nil : material.map(TLSCertificateStanding.init),
+            clientCertificates: pinned.clientCertificates == nil ? nil : material.map(TLSCertificateStatus.init),
             sessionBearer: { [directory = state.directory] in directory.bearer(of: $0, at: $1) })
         parts.signedRequests = signed?.settings
         gate.methods = methods.map { $0.make(live, parts) }
@@ -61,7 +61,7 @@ struct GatewayParts {
             whenAuditFails: live.logs.auditFull, metrics: state.metrics, logger: logger)
         relay.webClient = WebClientPage.answer(
             title: live.tickets.webClientTitle, noTicket: live.tickets.webClientNoTicket)
-        relay.forwarding = state.fleet.forwarding
+        relay.fleetRelay = state.fleet.fleetRelay
         relay.appAuth = live.gate.appAuthDemand
         relay.internalAccess = InternalAccess(
             token: live.internalToken, acceptsCertificates: pinned.internalTLS?.clients != nil)
@@ -74,8 +74,8 @@ struct GatewayParts {
         }
         relay.signedRequests = signed?.services
         relay.signedAuthorization = signed?.authorization
-        relay.forwardAuthorization = appAttest?.tokens.map { tokens in
-            ForwardAuthorization(
+        relay.requestAuthorization = appAttest?.tokens.map { tokens in
+            RequestAuthorization(
                 tokens, blockList: live.blockList, fleetBlockList: gate.fleetBlockList,
                 admits: live.internalListener.admits.methods)
         }

@@ -26,7 +26,7 @@ struct GatewayService: Service {
 
     func run() async throws {
         let hangups = await UnixSignalsSequence(trapping: .sighup)
-        let upgrades = await UnixSignalsSequence(trapping: .sigusr2)
+        let copyovers = await UnixSignalsSequence(trapping: .sigusr2)
         await gateway.revocations?.lookOnce()
         // Signals are handled from now on; a process that reads this line may send one.
         gateway.announce()
@@ -38,8 +38,8 @@ struct GatewayService: Service {
             // Not on the thread of the upkeep, which may wait for the audit log.
             Task { await answer(hangups) },
             Task(executorPreference: reloads) { await gateway.reloadWhenAsked() },
-            Task(executorPreference: copyover) { await gateway.upgradeWhenAsked() },
-            Task { for await _ in upgrades { gateway.upgrades.ask(nil) { _ in } } },
+            Task(executorPreference: copyover) { await gateway.copyOverWhenAsked() },
+            Task { for await _ in copyovers { gateway.copyovers.ask(nil) { _ in } } },
         ]
         let checkpoints = Task { await checkpoint() }
         let revocations = Task { await gateway.revocations?.run() }
@@ -58,7 +58,7 @@ struct GatewayService: Service {
         watchdog?.cancel()
         for task in probes { task.cancel() }
         // Until here SIGHUP is trapped.
-        withExtendedLifetime((hangups, upgrades)) {}
+        withExtendedLifetime((hangups, copyovers)) {}
     }
 
     /// Only the internal listener shows what is found.

@@ -83,7 +83,7 @@ struct GatewayState: Sendable {
             tokensPerMinute: figures.now.tokensPerMinute, maximumEntries: maximumEntries)
         let observer = StoreObserver(metrics)
         let fleet = try GatewayFleet(
-            start, observer, limits: figures.now.forwards, member: member, logger: logger)
+            start, observer, limits: figures.now.relays, member: member, logger: logger)
         self.fleet = fleet
         let store = try Self.store(of: fleet, start, observer)
         self.store = store

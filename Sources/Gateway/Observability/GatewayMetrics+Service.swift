@@ -15,7 +15,7 @@ extension GatewayMetrics {
         begin(.throttled, "side", ThrottledSide.self)
         begin(.reloads, "outcome", ReloadResult.self)
         begin(.connectionsRefused, "reason", ConnectionRefusal.self)
-        begin(.forwards, "outcome", ForwardOutcome.self)
+        begin(.relays, "outcome", RelayOutcome.self)
         begin(.gatewayConnectionsRefused, "reason", GatewayConnectionRefusal.self)
         begin(.internalConnectionsRefused, "reason", InternalConnectionRefusal.self)
         for call in StoreCall.allCases {
@@ -70,8 +70,8 @@ extension GatewayMetrics {
     }
 
     /// An upgrade that was passed on to another gateway.
-    package func forwarded(_ outcome: ForwardOutcome) {
-        counter(.forwards, [("outcome", outcome.rawValue)]).increment()
+    package func relayedElsewhere(_ outcome: RelayOutcome) {
+        counter(.relays, [("outcome", outcome.rawValue)]).increment()
     }
 
     package func gatewayConnectionRefused(_ reason: GatewayConnectionRefusal) {
@@ -183,7 +183,7 @@ package enum InternalConnectionRefusal: String, MetricLabel, CaseIterable {
 }
 
 /// What became of an upgrade that was passed on to another gateway.
-package enum ForwardOutcome: String, MetricLabel, CaseIterable {
+package enum RelayOutcome: String, MetricLabel, CaseIterable {
     case switched, refused
     /// The other gateway gave no answer.
     case failed

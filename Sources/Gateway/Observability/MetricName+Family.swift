@@ -20,7 +20,7 @@ extension MetricName {
         case .buildInfo: .info
         case .gateDecisions, .authorizations, .registrations, .tokens, .requestsRefused, .internalRequestsRefused,
             .internalConnectionsRefused, .challengesIssued, .challengesSpent, .connectionsAccepted,
-            .connectionsRefused, .handshakes, .sessionsOpened, .sessionsEnded, .resumes, .forwards,
+            .connectionsRefused, .handshakes, .sessionsOpened, .sessionsEnded, .resumes, .relays,
             .gatewayConnectionsRefused, .resumeGaps, .bytes, .frameBytes, .throttled, .targetDials, .storeFailures,
             .auditLinesLost, .reloads, .processCPU:
             .counter
@@ -51,7 +51,7 @@ extension MetricName {
         case .sessionsOpen: "Sessions now, with or without a client."
         case .routeSessions: "Sessions that have a target now, by dialect and route."
         case .resumes: "Requests to resume a session."
-        case .forwards: "Upgrades that resume a session of another gateway of the fleet, and were passed on to it."
+        case .relays: "Upgrades that resume a session of another gateway of the fleet, and were passed on to it."
         case .gatewayConnectionsRefused: "Connections to the listener for other gateways that ended before a request."
         case .resumeGaps: "Resumed sessions whose client has missed messages that were no longer kept."
         case .bytes: "Bytes of messages between clients and targets, without frame headers and TLS."

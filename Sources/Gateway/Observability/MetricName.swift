@@ -21,7 +21,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case sessionsOpen = "portcullis_sessions_open"
     case routeSessions = "portcullis_route_sessions"
     case resumes = "portcullis_resumes_total"
-    case forwards = "portcullis_forwards_total"
+    case relays = "portcullis_forwards_total"
     case gatewayConnectionsRefused = "portcullis_gateway_connections_refused_total"
     case resumeGaps = "portcullis_resume_gaps_total"
     case bytes = "portcullis_bytes_total"

@@ -13,7 +13,7 @@ struct PortcullisCommand: AsyncParsableCommand {
             ServeCommand.self, CheckConfigCommand.self, SettingsCommand.self, KeysCommand.self,
             StoreCommand.self, FleetCommand.self, BlockListCommand.self,
             SigningKeysCommand.self, DevTokensCommand.self, TicketCommand.self, ReloadCommand.self,
-            UpgradeCommand.self, ExplainCommand.self, AuditCommand.self, SessionsCommand.self, TopCommand.self,
+            CopyoverCommand.self, ExplainCommand.self, AuditCommand.self, SessionsCommand.self, TopCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 

@@ -54,7 +54,7 @@ package struct CertificateValidity: Sendable, Equatable {
 }
 
 /// Verifies client certificates for the gate with TLS's trust settings.
-package struct TLSCertificateStanding: CertificateStanding {
+package struct TLSCertificateStatus: CertificateStatus {
     /// The material that new handshakes use, or an equal one.
     private let material: TLSMaterial
 

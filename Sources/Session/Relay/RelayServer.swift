@@ -137,7 +137,7 @@ package final class RelayServer: Sendable {
     /// Closes every session with 1001 once its queues are flushed.
     package func closeSessions() {
         onEveryTable {
-            $0.closeForwards(.shuttingDown)
+            $0.closeRelayed(.shuttingDown)
             _ = $0.close(.shuttingDown)
         }
     }
@@ -146,7 +146,7 @@ package final class RelayServer: Sendable {
     /// flushed.
     package func closeStayingSessions() {
         onEveryTable {
-            $0.closeForwards(.gatewayUpgrading)
+            $0.closeRelayed(.gatewayUpgrading)
             _ = $0.close(.gatewayUpgrading)
         }
     }

@@ -29,7 +29,7 @@ package struct RelaySettings: Sendable {
     /// Nil: there are no access tokens, and `/token` answers 404.
     package var tokens: TokenServices?
     /// Nil: there are no access tokens, and `/authz` of the internal listener answers 404.
-    package var forwardAuthorization: ForwardAuthorization?
+    package var requestAuthorization: RequestAuthorization?
     /// `REQUIRE_APP_AUTH`, for warnings; the gate's methods have it too.
     package var appAuth = AppAuthDemand.required
     /// `ENABLE_WEB_CLIENT`
@@ -52,7 +52,7 @@ package struct RelaySettings: Sendable {
     package var metrics: GatewayMetrics
     package var internalAccess = InternalAccess()
     /// Nil: this gateway is alone, and has all sessions.
-    package var forwarding: SessionForwarding?
+    package var fleetRelay: FleetRelay?
     /// `ADMIN_CONSOLE`
     package var servesConsole = false
     package var logger: Logger

@@ -1,5 +1,5 @@
 import Admission
-import ForwardingWire
+import FleetWire
 import HTTPWire
 import Logging
 import Observability
@@ -36,7 +36,7 @@ final class UpgradeHandler {
         if case .refused(let refusal) = decision, refusal.code == .invalidResume, let resume = upgrade.session.resume,
             !settings.directory.holds(resume.sessionID)
         {
-            return refuse(exchange, refusal, by: refusal.method, upgrade.context, [ForwardedAnswer.unknownSession])
+            return refuse(exchange, refusal, by: refusal.method, upgrade.context, [RelayedAnswer.unknownSession])
         }
         answer(exchange, decision, upgrade, at: preface.principal == nil ? .introduced : .here)
     }

@@ -18,7 +18,7 @@ package enum FleetBlockList {
 
     /// - Returns: how many of them are new, or nil, without any change, if there would be more than `maximum`.
     package static func add(
-        _ entries: [String], reason: String?, at time: Int64, maximum: Int, in session: PostgreSQLSession
+        _ entries: [String], reason: String?, at time: Int64, maximum: Int, in session: PostgreSQLConnection
     ) throws(DatabaseError) -> Int64? {
         let row = try session.run(
             "SELECT portcullis.block($1::text[], $2::text, $3::int8, $4::int8)",
@@ -29,12 +29,12 @@ package enum FleetBlockList {
     }
 
     /// - Returns: how many of them were there.
-    package static func remove(_ entries: [String], in session: PostgreSQLSession) throws(DatabaseError) -> Int64 {
+    package static func remove(_ entries: [String], in session: PostgreSQLConnection) throws(DatabaseError) -> Int64 {
         try session.run("SELECT portcullis.unblock($1::text[])", [array(entries)]).only().integer(0)
     }
 
     /// In the order of their texts.
-    package static func entries(in session: PostgreSQLSession) throws(DatabaseError) -> [Entry] {
+    package static func entries(in session: PostgreSQLConnection) throws(DatabaseError) -> [Entry] {
         try session.run("SELECT entry, reason, added_at FROM portcullis.block ORDER BY entry COLLATE \"C\"", []).map {
             row throws(DatabaseError) in
             Entry(text: try row.text(0), reason: try row.optionalText(1), addedAt: try row.integer(2))

@@ -4,7 +4,7 @@ import PostgreSQL
 extension PostgreSQLKeyRegistry: DevelopmentTokenStore {
     package func redeem(
         _ hash: DevelopmentTokenHash, by device: [UInt8], at time: Int64
-    ) async throws(KeyRegistryError) -> DevelopmentStanding {
+    ) async throws(KeyRegistryError) -> GrantStatus {
         let values: [SQLValue] = [.bytes(hash.bytes), .bytes(device), .integer(time)]
         return try await answer(.redeem, values, within: nil) { rows throws(DatabaseError) in
             let row = try rows.only()
@@ -21,13 +21,13 @@ extension PostgreSQLKeyRegistry: DevelopmentTokenStore {
         }
     }
 
-    package func standing(
+    package func status(
         ofGrant id: String, at time: Int64
-    ) async throws(KeyRegistryError) -> DevelopmentStanding {
+    ) async throws(KeyRegistryError) -> GrantStatus {
         guard let id = DevelopmentTokenID(text: id) else { return .refused(.unknown) }
         return try await answer(.token, [.text(id.text)], within: nil) { rows throws(DatabaseError) in
             guard let row = rows.first else { return .refused(.unknown) }
-            return try DevelopmentToken(row).standing(at: time)
+            return try DevelopmentToken(row).status(at: time)
         }
     }
 

@@ -54,7 +54,7 @@ package struct FleetOverview: Hashable, Sendable {
     }
 
     /// Reads it; blocks. A standby has no gateways: it can't read their table.
-    package init(_ session: PostgreSQLSession) throws(DatabaseError) {
+    package init(_ session: PostgreSQLConnection) throws(DatabaseError) {
         let server = try session.run(.server, []).only()
         isPrimary = try server.boolean(1)
         self.server = try server.text(0)

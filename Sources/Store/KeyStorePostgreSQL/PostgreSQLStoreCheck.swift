@@ -27,7 +27,7 @@ package struct PostgreSQLStoreCheck {
         // A standby is a finding.
         options.parameters["target_session_attrs"] = "any"
         do throws(DatabaseError) {
-            try run(PostgreSQLSession(options, within: Self.patience), sealing, transport, rules)
+            try run(PostgreSQLConnection(options, within: Self.patience), sealing, transport, rules)
         } catch {
             findings.append(
                 findings.isEmpty
@@ -40,7 +40,7 @@ package struct PostgreSQLStoreCheck {
     }
 
     private mutating func run(
-        _ session: PostgreSQLSession, _ sealing: any SecretSealing, _ transport: Transport, _ rules: any RecordRules
+        _ session: PostgreSQLConnection, _ sealing: any SecretSealing, _ transport: Transport, _ rules: any RecordRules
     ) throws(DatabaseError) {
         findings.append(try Self.connection(session))
         findings.append(try Self.transport(session, transport))
@@ -65,7 +65,7 @@ package struct PostgreSQLStoreCheck {
 
     // MARK: The server
 
-    private static func connection(_ session: PostgreSQLSession) throws(DatabaseError) -> StoreFinding {
+    private static func connection(_ session: PostgreSQLConnection) throws(DatabaseError) -> StoreFinding {
         let row = try session.run(
             """
             SELECT current_setting('server_version_num')::int8, current_setting('server_version'), session_user::text,
@@ -85,7 +85,7 @@ package struct PostgreSQLStoreCheck {
     }
 
     private static func transport(
-        _ session: PostgreSQLSession, _ transport: Transport
+        _ session: PostgreSQLConnection, _ transport: Transport
     ) throws(DatabaseError) -> StoreFinding {
         let row = try session.run(
             "SELECT ssl, coalesce(version, '') FROM pg_stat_ssl WHERE pid = pg_backend_pid()", []
@@ -103,7 +103,7 @@ package struct PostgreSQLStoreCheck {
     }
 
     /// Whether it can be written, and keeps what it confirms.
-    private static func server(_ session: PostgreSQLSession) throws(DatabaseError) -> StoreFinding {
+    private static func server(_ session: PostgreSQLConnection) throws(DatabaseError) -> StoreFinding {
         let row = try session.run(
             """
             SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool,
@@ -126,7 +126,7 @@ package struct PostgreSQLStoreCheck {
 
     // MARK: The content
 
-    private static func incarnation(_ session: PostgreSQLSession) throws(DatabaseError) -> StoreFinding {
+    private static func incarnation(_ session: PostgreSQLConnection) throws(DatabaseError) -> StoreFinding {
         let row = try session.run("SELECT place = portcullis.home_place(true) FROM portcullis.home", []).first
         let isOwn = try row.map { row throws(DatabaseError) in try row.boolean(0) }
         switch isOwn {
@@ -137,7 +137,7 @@ package struct PostgreSQLStoreCheck {
     }
 
     private static func content(
-        _ session: PostgreSQLSession, _ sealing: any SecretSealing, _ rules: any RecordRules
+        _ session: PostgreSQLConnection, _ sealing: any SecretSealing, _ rules: any RecordRules
     ) -> [StoreFinding] {
         let content: PostgreSQLTransfer
         do throws(PostgreSQLSchemaError) {

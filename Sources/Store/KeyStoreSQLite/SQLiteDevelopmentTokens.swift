@@ -3,23 +3,23 @@ package import KeyStore
 
 /// Development tokens, with the connections that `SQLiteKeyDatabase` describes.
 extension SQLiteKeyDatabase: ImmediateDevelopmentTokenRegistry {
-    package func standing(ofGrant id: String, at time: Int64) throws(KeyRegistryError) -> DevelopmentStanding {
+    package func status(ofGrant id: String, at time: Int64) throws(KeyRegistryError) -> GrantStatus {
         guard let id = DevelopmentTokenID(text: id) else { return .refused(.unknown) }
-        return try readers.use { try DevelopmentTokenTable.fetch(id, from: $0)?.standing(at: time) }
+        return try readers.use { try DevelopmentTokenTable.fetch(id, from: $0)?.status(at: time) }
             ?? .refused(.unknown)
     }
 
     /// - parameter deadline: as for `enrol`. The calls below have it too.
     package func redeem(
         _ hash: DevelopmentTokenHash, by device: [UInt8], at time: Int64, until deadline: DispatchTime? = nil
-    ) throws(KeyRegistryError) -> DevelopmentStanding {
+    ) throws(KeyRegistryError) -> GrantStatus {
         // Anyone can send invalid tokens, so refusing them takes no lock.
-        let first = try readers.use { try DevelopmentTokenTable.fetch(hash, from: $0)?.standing(at: time) }
+        let first = try readers.use { try DevelopmentTokenTable.fetch(hash, from: $0)?.status(at: time) }
         guard case .granted = first else { return first ?? .refused(.unknown) }
         return try administer(until: deadline) { database in
             guard let token = try DevelopmentTokenTable.fetch(hash, from: database) else { return .refused(.unknown) }
             let isKnown = try DevelopmentTokenTable.knows(device, of: hash, in: database)
-            let standing = token.standing(forKnownDevice: isKnown, at: time)
+            let standing = token.status(forKnownDevice: isKnown, at: time)
             if case .granted = standing {
                 try DevelopmentTokenTable.note(device, of: hash, at: time, in: database)
             }
@@ -55,19 +55,19 @@ extension SQLiteKeyDatabase: ImmediateDevelopmentTokenRegistry {
 }
 
 extension SQLiteKeyRegistry: DevelopmentTokenStore, ImmediateDevelopmentTokenRegistry {
-    package func standing(ofGrant id: String, at time: Int64) throws(KeyRegistryError) -> DevelopmentStanding {
-        try database.standing(ofGrant: id, at: time)
+    package func status(ofGrant id: String, at time: Int64) throws(KeyRegistryError) -> GrantStatus {
+        try database.status(ofGrant: id, at: time)
     }
 
-    package func standing(
+    package func status(
         ofGrant id: String, at time: Int64
-    ) async throws(KeyRegistryError) -> DevelopmentStanding {
-        try await read { database throws(KeyRegistryError) in try database.standing(ofGrant: id, at: time) }
+    ) async throws(KeyRegistryError) -> GrantStatus {
+        try await read { database throws(KeyRegistryError) in try database.status(ofGrant: id, at: time) }
     }
 
     package func redeem(
         _ hash: DevelopmentTokenHash, by device: [UInt8], at time: Int64
-    ) async throws(KeyRegistryError) -> DevelopmentStanding {
+    ) async throws(KeyRegistryError) -> GrantStatus {
         try await write { database, deadline throws(KeyRegistryError) in
             try database.redeem(hash, by: device, at: time, until: deadline)
         }

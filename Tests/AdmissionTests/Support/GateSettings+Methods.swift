@@ -5,7 +5,7 @@ extension GateSettings {
     /// In the order of the composition root; none is configured.
     static let unconfigured: [any AdmissionMethod] = [
         TicketMethod(office: nil), AppAttestMethod(nil), SessionTokenMethod(bearer: { _, _ in nil }),
-        ClientCertificateMethod(standing: nil), AnonymousMethod(isAllowed: false),
+        ClientCertificateMethod(status: nil), AnonymousMethod(isAllowed: false),
     ]
 
     var tickets: TicketOffice? {
@@ -26,9 +26,9 @@ extension GateSettings {
         set { replace(SessionTokenMethod(bearer: newValue)) }
     }
 
-    var clientCertificates: (any CertificateStanding)? {
-        get { method(ClientCertificateMethod.self)?.standing }
-        set { replace(ClientCertificateMethod(standing: newValue)) }
+    var clientCertificates: (any CertificateStatus)? {
+        get { method(ClientCertificateMethod.self)?.status }
+        set { replace(ClientCertificateMethod(status: newValue)) }
     }
 
     /// `REQUIRE_APP_AUTH`

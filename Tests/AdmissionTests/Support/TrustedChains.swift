@@ -2,7 +2,7 @@ import Admission
 
 /// A substitute for TLS's verification of client certificates: which chains verify, their validity, and which are
 /// revoked.
-struct TrustedChains: CertificateStanding {
+struct TrustedChains: CertificateStatus {
     static let good = ClientCertificateChain([[7]])
 
     var trusted = [Self.good]

@@ -244,12 +244,12 @@ private final class CountedDevelopmentToken: DevelopmentTokenRegistry, Immediate
 
     var count: Int { redeemed.withLock { $0 } }
 
-    func redeem(_ token: String, by device: [UInt8], at time: Int64) -> DevelopmentStanding {
+    func redeem(_ token: String, by device: [UInt8], at time: Int64) -> GrantStatus {
         redeemed.withLock { $0 += 1 }
         return OneDevelopmentToken().redeem(token, by: device, at: time)
     }
 
-    func standing(ofGrant id: String, at time: Int64) -> DevelopmentStanding {
-        OneDevelopmentToken().standing(ofGrant: id, at: time)
+    func status(ofGrant id: String, at time: Int64) -> GrantStatus {
+        OneDevelopmentToken().status(ofGrant: id, at: time)
     }
 }

@@ -160,12 +160,12 @@ struct OneDevelopmentToken: DevelopmentTokenRegistry, ImmediateDevelopmentTokenR
     var grant = DevelopmentGrant(id: "ci", name: "the build server")
     var refusal: DevelopmentTokenRefusal?
 
-    func redeem(_ token: String, by device: [UInt8], at time: Int64) -> DevelopmentStanding {
+    func redeem(_ token: String, by device: [UInt8], at time: Int64) -> GrantStatus {
         if let refusal { return .refused(refusal) }
         return token == "pdt_good" && device.count == 32 ? .granted(grant) : .refused(.unknown)
     }
 
-    func standing(ofGrant id: String, at time: Int64) -> DevelopmentStanding {
+    func status(ofGrant id: String, at time: Int64) -> GrantStatus {
         if let refusal { return .refused(refusal) }
         return id == grant.id ? .granted(grant) : .refused(.unknown)
     }

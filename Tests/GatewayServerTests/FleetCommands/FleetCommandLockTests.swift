@@ -19,10 +19,10 @@ struct FleetCommandLockTests {
         ]
     }
 
-    private func session(_ bench: FleetCommandBench, as role: String) throws -> PostgreSQLSession {
+    private func session(_ bench: FleetCommandBench, as role: String) throws -> PostgreSQLConnection {
         var parameters = bench.server.parameters(database: bench.database)
         parameters["user"] = role
-        return try PostgreSQLSession(DriverOptions(parameters: parameters))
+        return try PostgreSQLConnection(DriverOptions(parameters: parameters))
     }
 
     @Test func `are no concern of a role that may only connect`() async throws {

@@ -71,7 +71,7 @@ private let gates: [Gate] = [nil, secrets].map { secrets in
         drain: DrainSwitch(), leases: SessionLeases(maximum: nil),
         methods: [
             TicketMethod(office: TicketOffice()), AccessTokenMethod(nil), AppAttestMethod(nil),
-            SessionTokenMethod(bearer: { _, _ in nil }), ClientCertificateMethod(standing: nil),
+            SessionTokenMethod(bearer: { _, _ in nil }), ClientCertificateMethod(status: nil),
             AnonymousMethod(isAllowed: true),
         ])
     settings.sharedSecrets = secrets

@@ -1,4 +1,4 @@
-import ForwardingWire
+import FleetWire
 import HTTPWire
 import ProxyProtocol
 import WebSocketWire
@@ -40,12 +40,12 @@ let wirePlaces = places {
     made("the messages of another gateway", texts: few) { bytes in
         let frames = unmasked(0x81, bytes)
         return {
-            var messages = ForwardedMessages()
+            var messages = RelayedMessages()
             use(messages.take(frames))
         }
     }
     bytes("the answer of another gateway", texts: HostileText.all) { bytes in
-        var answer = ForwardedAnswer()
+        var answer = RelayedAnswer()
         use(try? answer.take(Array("HTTP/1.1 101 Switching Protocols\r\nX: ".utf8) + bytes))
     }
     made("the preface of another gateway", bytes: 12_288, texts: few) { bytes in
@@ -53,7 +53,7 @@ let wirePlaces = places {
         let fields = address + [128] + length(bytes.count) + bytes
         let preface = Array("PCUF".utf8) + [1, 0] + length(fields.count) + fields
         return {
-            var parser = ForwardPrefaceParser()
+            var parser = RelayPrefaceParser()
             use(parser.parse(preface[...]))
         }
     }

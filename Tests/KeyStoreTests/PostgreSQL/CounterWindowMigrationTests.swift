@@ -10,7 +10,7 @@ import Testing
 struct CounterWindowMigrationTests {
     private let server: PostgresServer
     private let name: String
-    private let session: PostgreSQLSession
+    private let session: PostgreSQLConnection
     private let key = DeviceKey.sample()
 
     init() async throws {

@@ -42,7 +42,7 @@ final class FleetDatabase: Sendable {
     /// Another gateway's.
     func anotherRegistry() throws -> PostgreSQLKeyRegistry { try Self.registry(options) }
 
-    func session() throws -> PostgreSQLSession { try server.session(database: name) }
+    func session() throws -> PostgreSQLConnection { try server.session(database: name) }
 
     static func registry(
         _ options: DriverOptions, report: @escaping @Sendable (DriverEvent) -> Void = { _ in }

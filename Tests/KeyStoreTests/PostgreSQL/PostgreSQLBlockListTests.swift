@@ -8,7 +8,7 @@ import Testing
 @Suite("The block list in a fleet's store")
 struct PostgreSQLBlockListTests {
     private let database: FleetDatabase
-    private let session: PostgreSQLSession
+    private let session: PostgreSQLConnection
     private let feed: PostgreSQLRevocations
 
     init() async throws {

@@ -99,7 +99,7 @@ struct PostgreSQLRolesTests {
         ]
         var parameters = database.server.parameters(database: database.name)
         parameters["user"] = "gateway_of_\(database.name)"
-        let session = try PostgreSQLSession(DriverOptions(parameters: parameters))
+        let session = try PostgreSQLConnection(DriverOptions(parameters: parameters))
         for attempt in attempts {
             let error = #expect(throws: DatabaseError.self, "\(attempt)") { try session.run(attempt) }
             guard case .refused(let state, _) = error else { continue }
@@ -115,7 +115,9 @@ struct PostgreSQLRolesTests {
         try database.session().run("CREATE ROLE \(stranger) LOGIN")
         var parameters = database.server.parameters(database: database.name)
         parameters["user"] = stranger
-        let error = #expect(throws: DatabaseError.self) { try PostgreSQLSession(DriverOptions(parameters: parameters)) }
+        let error = #expect(throws: DatabaseError.self) {
+            try PostgreSQLConnection(DriverOptions(parameters: parameters))
+        }
         #expect("\(try #require(error))".contains("permission denied for database"), "\(String(describing: error))")
         let temporary = "SELECT has_database_privilege('public', current_database(), 'TEMPORARY')"
         #expect(try database.session().run(temporary, []).only().boolean(0) == false)
@@ -156,7 +158,7 @@ struct PostgreSQLRolesTests {
         try await operatorStore.settle()
         var parameters = database.server.parameters(database: database.name)
         parameters["user"] = "operator_of_\(database.name)"
-        let session = try PostgreSQLSession(DriverOptions(parameters: parameters))
+        let session = try PostgreSQLConnection(DriverOptions(parameters: parameters))
         #expect(try FleetBlockList.add(["address ::1"], reason: nil, at: 1, maximum: 1, in: session) == 1)
         #expect(try await gateway.blockedEntries() == ["address ::1"])
         #expect(try FleetBlockList.remove(["address ::1"], in: session) == 1)

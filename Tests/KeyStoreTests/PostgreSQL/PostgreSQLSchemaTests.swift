@@ -16,7 +16,7 @@ struct PostgreSQLSchemaTests {
     }
 
     private func driver() -> PostgreSQLDriver { PostgreSQLDriver(.patient(server.parameters(database: name))) }
-    private func session() throws -> PostgreSQLSession { try server.session(database: name) }
+    private func session() throws -> PostgreSQLConnection { try server.session(database: name) }
 
     private let second = PostgreSQLSchema.Migration(oldest: 1, script: "CREATE TABLE portcullis.second (id int8)")
     private let third = PostgreSQLSchema.Migration(
@@ -115,7 +115,7 @@ struct PostgreSQLSchemaTests {
         try old.run("INSERT INTO portcullis.changes (kind, subject) VALUES (1, '\\x01')")
         var options = DriverOptions(parameters: server.parameters(database: name))
         options.lockMilliseconds = 50
-        let new = try PostgreSQLSession(options)
+        let new = try PostgreSQLConnection(options)
         let change = "SELECT portcullis.note(1, '\\x02')"
         let error = #expect(throws: DatabaseError.self) { try new.run(change) }
         guard case .refused(let state, _)? = error else { throw PostgresTestError("\(String(describing: error))") }

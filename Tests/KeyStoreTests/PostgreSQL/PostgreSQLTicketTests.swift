@@ -18,12 +18,12 @@ struct PostgreSQLTicketTests {
     }
 
     /// As programs before the counting row do it.
-    private func oldKeep(_ session: PostgreSQLSession, _ home: StoreIncarnation) throws -> Int64 {
+    private func oldKeep(_ session: PostgreSQLConnection, _ home: StoreIncarnation) throws -> Int64 {
         try session.run("SELECT portcullis.keep_ticket($1::bytea, $2::bytea, $3::bytea, $4::int8)", keep(home)).only()
             .integer(0)
     }
 
-    private func oldTake(_ session: PostgreSQLSession, _ home: StoreIncarnation) throws -> [UInt8]? {
+    private func oldTake(_ session: PostgreSQLConnection, _ home: StoreIncarnation) throws -> [UInt8]? {
         let row = try session.run(
             "SELECT sealed, expires FROM portcullis.take_ticket($1::bytea, $2::bytea)",
             [.bytes(home.bytes), .bytes(hash)]
@@ -64,7 +64,7 @@ struct PostgreSQLTicketTests {
             """)
         var parameters = server.parameters(database: name)
         parameters["user"] = role
-        let gateway = try PostgreSQLSession(DriverOptions(parameters: parameters))
+        let gateway = try PostgreSQLConnection(DriverOptions(parameters: parameters))
         let home = try gateway.run("SELECT incarnation FROM portcullis.home", []).only().incarnation(0)
         #expect(try oldKeep(gateway, home) == 0)
         #expect(try PostgreSQLSchema.current.migrate(session) == before.version)

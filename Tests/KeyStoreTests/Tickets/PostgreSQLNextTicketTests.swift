@@ -10,7 +10,7 @@ struct PostgreSQLNextTicketTests {
     private let one = KeptTicket.sample(1)
     private let two = KeptTicket.sample(2)
 
-    private func rows(_ session: PostgreSQLSession) throws -> Int64 {
+    private func rows(_ session: PostgreSQLConnection) throws -> Int64 {
         try session.run("SELECT count(*) FROM portcullis.ticket", []).only().integer(0)
     }
 

@@ -30,7 +30,7 @@ final class Bench {
         var mode = TargetMode.fixed
         /// Where sessions are that aren't here.
         var elsewhere: Whereabouts?
-        var forwards = ForwardLimits()
+        var relays = RelayLimits()
     }
 
     init(_ change: (inout Options) throws -> Void = { _ in }) throws {
@@ -40,7 +40,7 @@ final class Bench {
         options.traffic.clientBytesPerSecond = 0
         options.traffic.targetBytesPerSecond = 0
         try change(&options)
-        let (recorder, leaseLimits, forwards) = (log, options.leases, options.forwards)
+        let (recorder, leaseLimits, relays) = (log, options.leases, options.relays)
         let logger = Logger(label: "relay-tests") { _ in RecordingLogHandler(recorder) }
         let metrics = GatewayMetrics()
         let audit = try AuditLog(path: auditPath, logger: logger)
@@ -60,7 +60,7 @@ final class Bench {
             whenAuditFails: .continue, metrics: metrics, logger: logger)
         if let elsewhere = options.elsewhere {
             let tls = try TargetTLS(TargetTLSSettings(mode: .required))
-            relay.forwarding = SessionForwarding(FixedWhereabouts(found: elsewhere), tls: tls, limits: forwards)
+            relay.fleetRelay = FleetRelay(FixedWhereabouts(found: elsewhere), tls: tls, limits: relays)
         }
         settings = SessionSettings(relay)
         loops = [network.makeLoop(), network.makeLoop()]

@@ -10,14 +10,14 @@ package struct DevelopmentTokens: DevelopmentTokenRegistry, ImmediateDevelopment
 
     package func redeem(
         _ token: String, by device: [UInt8], at time: Int64
-    ) async throws(KeyRegistryError) -> DevelopmentStanding {
+    ) async throws(KeyRegistryError) -> GrantStatus {
         guard device.count == Self.deviceBytes, let token = DevelopmentTokenText(presented: token) else {
             return .refused(.unknown)
         }
         return try await store.redeem(token.hash, by: device, at: time)
     }
 
-    package func standing(ofGrant id: String, at time: Int64) throws(KeyRegistryError) -> DevelopmentStanding {
-        try store.standing(ofGrant: id, at: time)
+    package func status(ofGrant id: String, at time: Int64) throws(KeyRegistryError) -> GrantStatus {
+        try store.status(ofGrant: id, at: time)
     }
 }

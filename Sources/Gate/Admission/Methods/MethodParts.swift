@@ -9,13 +9,13 @@ package struct MethodParts: Sendable {
     /// `nil`: there are no tickets.
     package var tickets: TicketOffice?
     /// `MTLS_CLIENT_CA_PATH`, `MTLS_CLIENT_CRL_PATH`. `nil`: a presented certificate is ignored.
-    package var clientCertificates: (any CertificateStanding)?
+    package var clientCertificates: (any CertificateStatus)?
     /// The client that may resume a session with its token alone.
     package var sessionBearer: SessionTokenMethod.Bearer
 
     package init(
         appAttest: AppAttestSettings?, tokens: TokenSettings? = nil, tickets: TicketOffice?,
-        clientCertificates: (any CertificateStanding)?,
+        clientCertificates: (any CertificateStatus)?,
         sessionBearer: @escaping SessionTokenMethod.Bearer
     ) {
         self.appAttest = appAttest

@@ -19,7 +19,7 @@ package struct ClientCertificateChain: Codable, Hashable, Sendable {
 }
 
 /// The current trust in client certificates: the configured authorities and revocation lists.
-package protocol CertificateStanding: Sendable {
+package protocol CertificateStatus: Sendable {
     /// Verifies a chain as the handshake of a new connection would. The gate calls it on the request's reactor thread;
     /// the size of a chain is bounded, and so is the computation.
     ///

@@ -44,7 +44,7 @@ package struct GateStore: Sendable {
             return use == nil ? .confirm(.foreign) : nil
         case .grant(let id):
             return .grant(
-                try development?.standing(ofGrant: id, at: moment.unixMilliseconds) ?? .refused(.unknown))
+                try development?.status(ofGrant: id, at: moment.unixMilliseconds) ?? .refused(.unknown))
         case .trying(let question):
             do throws(KeyRegistryError) { return try answerAtOnce(question, at: moment) } catch {
                 return .failed(error)

@@ -43,7 +43,7 @@ struct DeveloperTokenSteps: DecisionSteps {
         }
     }
 
-    private func accept(_ standing: DevelopmentStanding) throws(RefusedRequest) -> DevelopmentGrant {
+    private func accept(_ standing: GrantStatus) throws(RefusedRequest) -> DevelopmentGrant {
         switch standing {
         case .refused(let reason):
             throw RefusedRequest(

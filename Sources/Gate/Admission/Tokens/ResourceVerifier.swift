@@ -2,7 +2,7 @@ import DPoP
 package import FoundationEssentials
 package import KeyStore
 
-/// Verifies an access token together with its proof, for any request. WebSocket upgrades and forward authentication
+/// Verifies an access token together with its proof, for any request. WebSocket upgrades and authorization requests
 /// both use it.
 package struct ResourceVerifier: Sendable {
     package typealias Outcome = Result<VerifiedResourceRequest, RefusedRequest>
@@ -74,7 +74,7 @@ struct ResourceSteps: DecisionSteps {
 
     /// Verifies the proof, and has it used up.
     private mutating func spend(
-        _ token: VerifiedAccessToken, _ standing: TokenSubject.Standing, at time: Date
+        _ token: VerifiedAccessToken, _ standing: TokenSubject.Status, at time: Date
     ) throws(RefusedRequest) -> Step<ResourceVerifier.Outcome> {
         let unspent = try check(token, standing)
         self.unspent = unspent
@@ -84,7 +84,7 @@ struct ResourceSteps: DecisionSteps {
     }
 
     private func check(
-        _ token: VerifiedAccessToken, _ standing: TokenSubject.Standing
+        _ token: VerifiedAccessToken, _ standing: TokenSubject.Status
     ) throws(RefusedRequest) -> Unspent {
         var proof = AccessTokenProof(token)
         let grant: DevelopmentGrant?

@@ -5,7 +5,7 @@ import WireText
 /// Whether the subject of an access token may still use it. Checked at every use of a token, and again for tickets and
 /// resumes.
 struct TokenSubject {
-    enum Standing {
+    enum Status {
         /// - Parameter grant: nil for an attested device.
         case good(DevelopmentGrant?)
         case refused(Refusal)
@@ -22,7 +22,7 @@ struct TokenSubject {
     /// What the store has to be asked, or what is known without it.
     enum Look {
         case ask(StoreQuestion)
-        case known(Standing)
+        case known(Status)
     }
 
     func look(at proof: AccessTokenProof, for use: StandingUse) -> Look {
@@ -45,10 +45,10 @@ struct TokenSubject {
         }
     }
 
-    func standing(of proof: AccessTokenProof, by answer: StoreAnswer) -> Standing {
+    func standing(of proof: AccessTokenProof, by answer: StoreAnswer) -> Status {
         switch (proof.subject, answer) {
         case (.device, .standing(let key, _)): standing(of: key, app: proof.app)
-        case (.grant(let id), .grant(let standing)): Self.standing(ofGrant: id, standing)
+        case (.grant(let id), .grant(let standing)): Self.status(ofGrant: id, standing)
         default: wrongAnswer(answer)
         }
     }
@@ -59,7 +59,7 @@ struct TokenSubject {
             failed: FailedCheck(.keyRegistered))
     }
 
-    private func standing(of key: KeyStanding?, app: String) -> Standing {
+    private func standing(of key: KeyStanding?, app: String) -> Status {
         guard let devices = settings.devices, let key else { return .refused(Self.unregistered) }
         guard !key.isRevoked else {
             return .refused(
@@ -75,7 +75,7 @@ struct TokenSubject {
         return .good(nil)
     }
 
-    private static func standing(ofGrant id: String, _ standing: DevelopmentStanding) -> Standing {
+    private static func status(ofGrant id: String, _ standing: GrantStatus) -> Status {
         switch standing {
         case .granted(let grant): .good(grant)
         case .refused(let reason):

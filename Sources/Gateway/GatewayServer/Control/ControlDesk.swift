@@ -17,7 +17,7 @@ final class ControlDesk: Sendable {
     ///   - page: the web client's origin.
     init(
         path: String, inherited: InheritedListener? = nil, on pool: ReactorPool, server relay: RelayServer,
-        tickets: TicketOffice, reloads: ReloadQueue, upgrades: UpgradeQueue,
+        tickets: TicketOffice, reloads: ReloadQueue, copyovers: CopyoverQueue,
         revocations: RevocationWatcher?, page: String, audit: AuditLog, logger: Logger
     ) throws(GatewayError) {
         let inspection = InspectionDesk(relay)
@@ -50,7 +50,7 @@ final class ControlDesk: Sendable {
                         reloads.ask { outcome in reactor.submit { reply.value(ControlAnswer(outcome)) } }
                     case .upgrade(let program):
                         let reply = Pinned(reply, to: reactor)
-                        upgrades.ask(program) { outcome in reactor.submit { reply.value(ControlAnswer(outcome)) } }
+                        copyovers.ask(program) { outcome in reactor.submit { reply.value(ControlAnswer(outcome)) } }
                     }
                 }
                 return Pinned(server, to: reactor)
@@ -142,7 +142,7 @@ extension ControlAnswer {
         }
     }
 
-    fileprivate init(_ outcome: UpgradeOutcome) {
+    fileprivate init(_ outcome: CopyoverOutcome) {
         switch outcome {
         case .handedOver(let report): self = .upgraded(report)
         case .unchanged(let reason): self = .refused(reason: reason)

@@ -32,7 +32,7 @@ package enum ControlAnswer: Codable, Sendable, Equatable {
     /// All errors of the new settings; the old ones stay in effect.
     case notReloaded(errors: [String])
     case revocation(isNoticed: Bool)
-    case upgraded(UpgradeReport)
+    case upgraded(CopyoverReport)
     case inspection(InspectionAnswer)
     case refused(reason: String)
 }

@@ -28,7 +28,7 @@ struct Copyover {
     private var server: RelayServer { gateway.server }
 
     /// - Parameter program: nil: the one that this process runs.
-    func perform(_ program: String?) -> UpgradeOutcome {
+    func perform(_ program: String?) -> CopyoverOutcome {
         guard !gateway.state.drain.isDraining else { return .unchanged("the gateway is stopping") }
         // Its end is that of all processes of its namespace: of a container.
         guard getpid() != 1 else {
@@ -59,10 +59,10 @@ struct Copyover {
 
     /// This process knows the outcome whatever becomes of the other one.
     private func record(_ reason: String, _ outcome: AuditEntry.Outcome, _ detail: String) {
-        gateway.recordUpgrade(reason, outcome, detail)
+        gateway.recordCopyover(reason, outcome, detail)
     }
 
-    private func handOver(to program: String) throws -> UpgradeReport {
+    private func handOver(to program: String) throws -> CopyoverReport {
         gateway.logger.notice("upgrade: starting the new process", metadata: ["program": "\(program)"])
         guard let (channel, there) = HandoverChannel.pair() else { throw HandoverFailure("no descriptors are left") }
         let process: NewProcess
@@ -108,7 +108,7 @@ struct Copyover {
 
     private func handOver(
         over channel: HandoverChannel, to process: NewProcess, _ version: String
-    ) throws -> UpgradeReport {
+    ) throws -> CopyoverReport {
         gateway.setAccepting(false)
         gateway.pool.setLeaving(true)
         var frozen: [FrozenSession] = []
@@ -142,7 +142,7 @@ struct Copyover {
 
     private func handOver(
         _ frozen: [FrozenSession], over channel: HandoverChannel, to process: NewProcess, _ version: String
-    ) throws -> UpgradeReport {
+    ) throws -> CopyoverReport {
         switch commit(channel, process) {
         case .settled:
             gateway.successor.withLock { $0 = channel }
@@ -255,7 +255,7 @@ struct Copyover {
 
     // MARK: When the new process serves
 
-    private func conclude(_ frozen: [FrozenSession], _ process: NewProcess, _ version: String) -> UpgradeReport {
+    private func conclude(_ frozen: [FrozenSession], _ process: NewProcess, _ version: String) -> CopyoverReport {
         // While this process still is the one that the manager listens to.
         gateway.manager.tellReplaced(by: process.id)
         // In this order: nothing is announced under the new id.
@@ -266,7 +266,7 @@ struct Copyover {
         gateway.pool.stopListening()
         server.stopListeningInternally(keepsFile: true)
         gateway.control?.close(keepsFile: true)
-        let report = UpgradeReport(
+        let report = CopyoverReport(
             processID: process.id, formerID: getpid(), version: version, moved: frozen.count,
             staying: server.sessionsHere, stayMinutes: settings.stayMinutes,
             milliseconds: Int((Reactor.monotonicNow - start) / 1_000_000))
@@ -282,17 +282,17 @@ struct Copyover {
 
 extension Gateway {
     /// In the audit log.
-    func recordUpgrade(_ reason: String, _ outcome: AuditEntry.Outcome, _ detail: String) {
+    func recordCopyover(_ reason: String, _ outcome: AuditEntry.Outcome, _ detail: String) {
         state.audit.record(
             AuditEntry(
                 time: .now(), event: .operation, outcome: outcome, method: "none", reason: reason, detail: detail,
                 requestID: "-", address: "-"))
     }
 
-    /// Performs upgrades until the task is cancelled or one has succeeded; then this process ends when its last session
+    /// Performs copyovers until the task is cancelled or one has succeeded; then this process ends when its last session
     /// has.
-    func upgradeWhenAsked() async {
-        for await (program, reply) in upgrades.requests {
+    func copyOverWhenAsked() async {
+        for await (program, reply) in copyovers.requests {
             let outcome = Copyover(self).perform(program)
             reply(outcome)
             guard case .handedOver(let report) = outcome else { continue }
@@ -324,7 +324,7 @@ extension Gateway {
     private static let successorMilliseconds = 3_600_000
 
     /// The rest is the usual end of the process. Its shutdown waits for nobody who isn't here.
-    private func endWhenSilent(_ report: UpgradeReport) async {
+    private func endWhenSilent(_ report: CopyoverReport) async {
         let end = ContinuousClock.now + .seconds(report.stayMinutes * 60)
         let answered = ContinuousClock.now + Self.answerLimit
         while ContinuousClock.now < end || ContinuousClock.now < answered {

@@ -163,11 +163,11 @@ package final class Takeover: Sendable {
             gateway.logger.warning(
                 "the process before has ended after it had handed over everything",
                 metadata: [LogKeys.count: "\(received.sessions)"])
-            return gateway.recordUpgrade(
+            return gateway.recordCopyover(
                 "upgrade_done", .done, "the process before has ended: \(received.sessions) sessions went")
         }
         gateway.logger.error("the process before has ended during the upgrade, and its sessions with it")
-        gateway.recordUpgrade("upgrade_failed", .failed, "the process before has ended, and its sessions with it")
+        gateway.recordCopyover("upgrade_failed", .failed, "the process before has ended, and its sessions with it")
         gateway.state.fleet.succeed()
         gateway.server.dropRestored()
         received = Received()

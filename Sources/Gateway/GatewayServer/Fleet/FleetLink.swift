@@ -9,23 +9,23 @@ import Synchronization
 final class FleetLink: Sendable {
     /// What the directory of sessions announces to.
     let sessions: FleetSessions
-    let forwarding: SessionForwarding
+    let fleetRelay: FleetRelay
     private let listener: GatewayConfiguration.FleetListener
-    private let first: FleetForwarding
-    private let standings = FleetStandings()
+    private let first: FleetTLS
+    private let standings = KnownMembers()
 
     /// - Parameters:
     ///   - listener: nil without FLEET_BIND.
     ///   - limits: read at each connection.
     init?(
         _ listener: GatewayConfiguration.FleetListener?, _ store: FleetStore?,
-        _ limits: @escaping @Sendable () -> ForwardLimits, logger: Logger
+        _ limits: @escaping @Sendable () -> RelayLimits, logger: Logger
     ) throws(GatewayError) {
         guard let listener, let store else { return nil }
         self.listener = listener
-        first = try FleetForwarding(listener, listener.files)
+        first = try FleetTLS(listener, listener.files)
         sessions = FleetSessions(store.registry, member: store.member, members: standings, logger: logger)
-        forwarding = first.makeForwarding(sessions, limits)
+        fleetRelay = first.makeRelay(sessions, limits)
     }
 
     /// Listens for the other gateways, and tells them where.
@@ -38,14 +38,14 @@ final class FleetLink: Sendable {
     }
 
     /// What a reload would replace, or why it can't.
-    func renewed(_ live: LiveConfiguration) throws(GatewayError) -> FleetForwarding? {
+    func renewed(_ live: LiveConfiguration) throws(GatewayError) -> FleetTLS? {
         guard let files = live.fleetFiles else { return nil }
-        return try FleetForwarding(listener, files)
+        return try FleetTLS(listener, files)
     }
 }
 
 /// The other gateways, from memory. They aren't known before this gateway is one of them.
-private final class FleetStandings: FleetMembers {
+private final class KnownMembers: FleetMembers {
     private let member = Mutex<FleetMember?>(nil)
 
     func replace(_ member: FleetMember) { self.member.withLock { $0 = member } }

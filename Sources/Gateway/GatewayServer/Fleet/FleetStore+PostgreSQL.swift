@@ -36,10 +36,10 @@ extension FleetStore {
     }
 
     private static func checkSchema(_ configuration: FleetStoreConfiguration) throws(GatewayError) {
-        let session: PostgreSQLSession
+        let session: PostgreSQLConnection
         let options = configuration.sessionOptions
         do throws(DatabaseError) {
-            session = try PostgreSQLSession(options, within: options.longestMilliseconds)
+            session = try PostgreSQLConnection(options, within: options.longestMilliseconds)
         } catch {
             throw .fleetStore("\(configuration)", "\(error)")
         }

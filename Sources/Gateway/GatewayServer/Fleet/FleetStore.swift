@@ -20,7 +20,7 @@ final class FleetStore: Sendable {
     let member: FleetMemberID
     let registry: any FleetStorage
     let fleet: Fleet
-    let grants: GrantStandings
+    let grants: KnownGrants
     let blocks: FleetBlocks
     /// Rings when another process has changed something.
     let alarm: Alarm
@@ -50,7 +50,7 @@ final class FleetStore: Sendable {
             throw .fleetStore(name, error.cause)
         }
         self.upkeep = FleetUpkeep(upkeep())
-        grants = GrantStandings(registry) { [standings = fleet.standings] in standings.isCurrent(at: .now) }
+        grants = KnownGrants(registry) { [standings = fleet.standings] in standings.isCurrent(at: .now) }
     }
 
     private static func join(_ registry: any FleetStorage) throws(KeyRegistryError) -> Fleet {

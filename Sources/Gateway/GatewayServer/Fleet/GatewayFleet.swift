@@ -23,7 +23,7 @@ final class GatewayFleet: Sendable {
     ///   - member: the fleet's id of the process that this one replaces.
     init(
         _ start: StartConfiguration, _ observer: StoreObserver,
-        limits: @autoclosure @escaping @Sendable () -> ForwardLimits, member: String?, logger: Logger
+        limits: @autoclosure @escaping @Sendable () -> RelayLimits, member: String?, logger: Logger
     ) throws(GatewayError) {
         let database = try start.fleetStore.map { configuration throws(GatewayError) in
             try FleetStore(configuration, observer, member: member, logger: logger)
@@ -45,7 +45,7 @@ final class GatewayFleet: Sendable {
     var announcer: (any SessionAnnouncer)? { link?.sessions }
     var counts: (any FleetSessionCounts)? { holdings }
     /// To sessions at other gateways.
-    var forwarding: SessionForwarding? { link?.forwarding }
+    var fleetRelay: FleetRelay? { link?.fleetRelay }
     /// Whether it listens for other gateways.
     var listens: Bool { link != nil }
     /// Of this process among the gateways.
@@ -69,17 +69,17 @@ final class GatewayFleet: Sendable {
 
     /// What a reload would replace, or why it can't.
     func renewed(_ live: LiveConfiguration) throws(GatewayError) -> Renewal {
-        Renewal(link: link, forwarding: try link?.renewed(live))
+        Renewal(link: link, fleetRelay: try link?.renewed(live))
     }
 
     struct Renewal {
         fileprivate let link: FleetLink?
-        fileprivate let forwarding: FleetForwarding?
+        fileprivate let fleetRelay: FleetTLS?
 
         /// After `RelayServer.replace`.
         func replace(in server: RelayServer, edge: EdgeSettings) {
             guard let link else { return }
-            forwarding?.replace(in: server, link.forwarding, edge: edge)
+            fleetRelay?.replace(in: server, link.fleetRelay, edge: edge)
         }
     }
 

@@ -26,7 +26,7 @@ struct LiveFigures: Sendable {
 
     private(set) var sessions = SessionLeaseLimits()
     private(set) var nextTicketLifetime: Duration?
-    private(set) var forwards = ForwardLimits()
+    private(set) var relays = RelayLimits()
     let signing: SigningKeySchedule
 
     /// Nothing is allowed until the settings are known.
@@ -53,7 +53,7 @@ struct LiveFigures: Sendable {
         auditRefusalsPerMinute = live.logs.auditRefusalsPerMinute
         sessions = SessionLeaseLimits(live)
         nextTicketLifetime = live.nextTicketLifetime
-        forwards = ForwardLimits(live)
+        relays = RelayLimits(live)
     }
 }
 
@@ -74,7 +74,7 @@ extension SessionLeaseLimits {
     }
 }
 
-extension ForwardLimits {
+extension RelayLimits {
     fileprivate init(_ live: LiveConfiguration) {
         self.init()
         idleSeconds = live.session.gatewaySilenceSeconds

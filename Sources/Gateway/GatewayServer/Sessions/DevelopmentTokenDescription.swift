@@ -12,7 +12,7 @@ package struct DevelopmentTokenDescription {
     package init(_ token: DevelopmentToken, at time: Int64) {
         self.token = token
         state =
-            switch token.standing(at: time) {
+            switch token.status(at: time) {
             case .granted: "valid"
             case .refused(.revoked): "revoked"
             case .refused: "expired"

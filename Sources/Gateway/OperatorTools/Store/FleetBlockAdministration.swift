@@ -77,7 +77,7 @@ extension FleetStoreAdministration {
         return entries
     }
 
-    private func checkedSession() throws(OperatorError) -> PostgreSQLSession {
+    private func checkedSession() throws(OperatorError) -> PostgreSQLConnection {
         let session = try connect()
         do throws(PostgreSQLSchemaError) { try PostgreSQLSchema.current.check(session) } catch {
             throw .database("\(configuration)", "\(error)")

@@ -19,7 +19,7 @@ extension FleetStoreAdministration {
     }
 
     /// With a standby if there is nothing else: then that is what is wrong.
-    private func sessionForStatus() throws(OperatorError) -> PostgreSQLSession {
+    private func sessionForStatus() throws(OperatorError) -> PostgreSQLConnection {
         do throws(OperatorError) {
             return try connect()
         } catch {

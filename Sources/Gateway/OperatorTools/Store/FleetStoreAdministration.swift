@@ -101,12 +101,12 @@ package struct FleetStoreAdministration {
     ///   - milliseconds: for each statement; nil: as for any tool.
     func connect(
         attributes: String? = nil, within milliseconds: Int? = nil
-    ) throws(OperatorError) -> PostgreSQLSession {
+    ) throws(OperatorError) -> PostgreSQLConnection {
         var options = configuration.sessionOptions
         if let attributes { options.parameters["target_session_attrs"] = attributes }
         options.maximumAnswerBytes = Self.answerBytes
         do throws(DatabaseError) {
-            return try PostgreSQLSession(options, within: milliseconds)
+            return try PostgreSQLConnection(options, within: milliseconds)
         } catch {
             throw .database("\(configuration)", "\(error)")
         }

@@ -39,9 +39,9 @@ extension StoreLocation {
         var options = configuration.sessionOptions
         // Nothing is awaited, and little happens at once.
         (options.channel, options.connections) = (nil, 2)
-        let session: PostgreSQLSession
+        let session: PostgreSQLConnection
         do throws(DatabaseError) {
-            session = try PostgreSQLSession(options, within: options.longestMilliseconds)
+            session = try PostgreSQLConnection(options, within: options.longestMilliseconds)
         } catch {
             throw .database("\(configuration)", "\(error)")
         }

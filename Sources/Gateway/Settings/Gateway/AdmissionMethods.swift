@@ -67,7 +67,7 @@ extension [ConfiguredMethod] {
         ConfiguredMethod(
             ClientCertificateMethod.name, blockListKind: ClientCertificateMethod.blockListKind,
             isOn: { $0.clientCertificates != nil }
-        ) { ClientCertificateMethod(standing: $1.clientCertificates) },
+        ) { ClientCertificateMethod(status: $1.clientCertificates) },
         ConfiguredMethod(AnonymousMethod.name, isOn: { $0.gate.appAuthDemand == .notRequired }) { configuration, _ in
             AnonymousMethod(configuration.gate.appAuthDemand)
         },

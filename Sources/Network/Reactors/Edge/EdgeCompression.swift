@@ -51,9 +51,9 @@ package final class CompressionMemory: Sendable {
     package var reservedBytes: Int { budget.withLock { $0.reservedBytes } }
 
     /// Nil if no offer is acceptable or no memory is left: the WebSocket is then not compressed.
-    func agree(to offers: [WebSocketExtension], settings: DeflateSettings) -> CompressionLease? {
+    func agree(to offers: [WebSocketExtension], settings: DeflateSettings) -> CompressionShare? {
         guard let agreement = use({ $0.agree(to: offers, settings: settings) }) else { return nil }
-        return CompressionLease(agreement, of: self)
+        return CompressionShare(agreement, of: self)
     }
 
     fileprivate func release(_ agreement: DeflateAgreement, isDeflaterSuspended: Bool) {
@@ -70,7 +70,7 @@ package final class CompressionMemory: Sendable {
 }
 
 /// A compression agreement and its share of the memory budget. The memory is returned with the last reference.
-final class CompressionLease {
+final class CompressionShare {
     let agreement: DeflateAgreement
     private let memory: CompressionMemory
     private(set) var isDeflaterSuspended = false

@@ -1,6 +1,6 @@
 import CLibwebsockets
 import COpenSSL
-import ForwardingWire
+import FleetWire
 import Glibc
 import HTTPWire
 import WebSocketWire
@@ -15,7 +15,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     enum Stage {
         case handshakingTLS
         /// Another gateway of the fleet has yet to say whose request follows.
-        case prefacing(ForwardPrefaceParser)
+        case prefacing(RelayPrefaceParser)
         /// The parser in `http` holds the state of the request.
         case reading
         case answering(HTTPExchange)
@@ -33,7 +33,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     let listener: EdgeListener
     var stage = Stage.handshakingTLS
     /// What another gateway of the fleet has said about its client; nil for a client's own connection.
-    var forwarded: ForwardPreface?
+    var forwarded: RelayPreface?
     /// Why it isn't another gateway of the fleet.
     private(set) var strangeness: GatewayRefusal?
     /// Of the request that is being read or answered, if a proxy has named it: see `RequestLimitation.serve`.
@@ -256,7 +256,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
         listener.handler.handshakeEnded(.completed)
         arm(limits.headerMilliseconds)
         guard let gateways = listener.gateways else { return stage = .reading }
-        stage = .prefacing(ForwardPrefaceParser())
+        stage = .prefacing(RelayPrefaceParser())
         strangeness = gateways.refusal(ofPeer: wsi.flatMap(lws_get_ssl), trusting: listener.material)
         guard let strangeness else { return }
         refuseGateway(strangeness)

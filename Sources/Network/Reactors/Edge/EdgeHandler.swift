@@ -1,4 +1,4 @@
-package import ForwardingWire
+package import FleetWire
 package import HTTPWire
 package import WebSocketWire
 package import WireText
@@ -45,7 +45,7 @@ extension EdgeHandler {
 /// An upgrade that another gateway has passed on, with what that gateway says of its client.
 package struct PassedOnUpgrade {
     package let upgrade: UpgradeExchange
-    package let preface: ForwardPreface
+    package let preface: RelayPreface
 }
 
 /// How a client's TLS handshake ended.

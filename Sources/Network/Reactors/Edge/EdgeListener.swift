@@ -160,10 +160,10 @@ final class EdgeListener: TimerTarget {
     /// The compression for an upgrade's WebSocket; nil if no offer is acceptable or there is no memory.
     func compression(to offers: [WebSocketExtension], _ limits: MessageLimits) -> MessageCompression? {
         guard let compression = settings.compression, !offers.isEmpty,
-            let lease = compression.memory.agree(to: offers, settings: compression.settings)
+            let memoryShare = compression.memory.agree(to: offers, settings: compression.settings)
         else { return nil }
         return MessageCompression(
-            lease, sharing: deflaters, minimumBytes: compression.settings.minimumBytes, limits: limits)
+            memoryShare, sharing: deflaters, minimumBytes: compression.settings.minimumBytes, limits: limits)
     }
 
     /// Nil without TLS.

@@ -14,11 +14,11 @@ final class SecuredConnection: TLSStream, InternalTransport {
     init(_ socket: Int32, _ tls: InternalTLS, on reactor: Reactor, handler: any TCPHandler) {
         super.init(on: reactor, stage: .securing, handler: handler)
         transport = TCPConnection.adopt(socket, on: reactor, handler: self)
-        session = TLSServerSession(tls, sink: self, buffers: reactor.buffers)
+        session = TLSServerEngine(tls, sink: self, buffers: reactor.buffers)
         if session == nil { close(error: .broken("no memory for TLS")) }
     }
 
-    private var server: TLSServerSession? { session as? TLSServerSession }
+    private var server: TLSServerEngine? { session as? TLSServerEngine }
 
     /// Certificates and lists end, and reloads replace them, while a connection is open; so the peer's certificate is
     /// verified again when that may have happened.

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// A BIO that connects OpenSSL to a `TLSSession`'s memory instead of a network.
+/// A BIO that connects OpenSSL to a `TLSEngine`'s memory instead of a network.
 ///
 /// It replaces OpenSSL's own memory BIO: it reads directly from the reactor's read buffer and writes directly into the
 /// connection's output, so a session needs no buffers for it.
@@ -26,7 +26,7 @@ final class TLSMemoryBIO: @unchecked Sendable {
 
     /// Gives `ssl` a BIO, which `ssl` owns. The session is unretained: it frees `ssl`, and the BIO with it, before it
     /// is released.
-    func attach(to ssl: OpaquePointer, of session: TLSSession) -> Bool {
+    func attach(to ssl: OpaquePointer, of session: TLSEngine) -> Bool {
         guard let bio = BIO_new(method) else { return false }
         BIO_set_data(bio, Unmanaged.passUnretained(session).toOpaque())
         BIO_set_init(bio, 1)
@@ -35,6 +35,6 @@ final class TLSMemoryBIO: @unchecked Sendable {
     }
 }
 
-private func session(of bio: OpaquePointer?) -> TLSSession {
-    Unmanaged<TLSSession>.fromOpaque(BIO_get_data(bio)).takeUnretainedValue()
+private func session(of bio: OpaquePointer?) -> TLSEngine {
+    Unmanaged<TLSEngine>.fromOpaque(BIO_get_data(bio)).takeUnretainedValue()
 }

@@ -18,7 +18,7 @@ package class TLSStream: Flushable {
     final var handler: (any TCPHandler)?
     final var transport: TCPConnection?
     /// Nil before the handshake begins, and for a target without TLS.
-    final var session: TLSSession?
+    final var session: TLSEngine?
     final var stage: Stage
     /// Sent, and not yet encrypted.
     @exclusivity(unchecked) final var plaintext = OutputBuffer()
@@ -139,7 +139,7 @@ package class TLSStream: Flushable {
         encrypt(with: session)
     }
 
-    private final func encrypt(with session: TLSSession) {
+    private final func encrypt(with session: TLSEngine) {
         while !plaintext.isEmpty {
             let (count, outcome) = session.write(UnsafeRawBufferPointer(plaintext.front(limit: plaintext.count)))
             plaintext.removeFirst(count, to: reactor.buffers)
@@ -157,7 +157,7 @@ package class TLSStream: Flushable {
     }
 
     /// Decrypts the input and delivers it block by block until it is used up or the handler pauses.
-    private final func deliver(from session: TLSSession) {
+    private final func deliver(from session: TLSEngine) {
         let block = reactor.buffers.take(Reactor.readBufferBytes)
         defer { reactor.buffers.give(block) }
         mayHaveUnread = true
@@ -174,7 +174,7 @@ package class TLSStream: Flushable {
 
     /// Nothing more can be decrypted for now. While the handler pauses, the end of the stream isn't reported; it is
     /// found again afterwards.
-    private final func settle(_ outcome: TLSSession.Outcome) {
+    private final func settle(_ outcome: TLSEngine.Outcome) {
         if case .failed(let text) = outcome { return fail(text) }
         guard outcome == .finished || transportHasFinished else { return mayHaveUnread = false }
         guard !isPaused else { return }

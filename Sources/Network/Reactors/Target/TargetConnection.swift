@@ -45,7 +45,7 @@ package final class TargetConnection: TLSStream, TimerTarget {
         let milliseconds = tls.settings.handshakeTimeoutMilliseconds
         handshakeTimer.arm(at: reactor.now + UInt64(milliseconds) * 1_000_000, calling: self)
         do throws(TargetTLSFailure) {
-            let session = try TLSClientSession(tls, host: host, sink: self, buffers: reactor.buffers)
+            let session = try TLSClientEngine(tls, host: host, sink: self, buffers: reactor.buffers)
             self.session = session
             updateReading()
             advanceHandshake()
@@ -54,7 +54,7 @@ package final class TargetConnection: TLSStream, TimerTarget {
         }
     }
 
-    private var client: TLSClientSession? { session as? TLSClientSession }
+    private var client: TLSClientEngine? { session as? TLSClientEngine }
 
     override func advanceHandshake() {
         guard let client else { return }
@@ -159,7 +159,7 @@ package final class TargetConnection: TLSStream, TimerTarget {
         guard let moved = moving.session else { return }
         moving.plaintext.withUnsafeBytes { plaintext.append($0, from: reactor.buffers) }
         do throws(TargetTLSFailure) {
-            session = try TLSClientSession(adopting: moved, sink: self, buffers: reactor.buffers)
+            session = try TLSClientEngine(adopting: moved, sink: self, buffers: reactor.buffers)
             mayHaveInput()
         } catch {
             close(error: .notSecured(error))

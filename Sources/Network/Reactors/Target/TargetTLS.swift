@@ -83,6 +83,6 @@ package final class TargetTLS: @unchecked Sendable {
     /// Replaces OpenSSL's verification of the chain.
     private func trustPins() {
         SSL_CTX_set_cert_verify_callback(
-            context, { store, _ in TLSClientSession.verifying(in: store)?.verifyPin(in: store) == true ? 1 : 0 }, nil)
+            context, { store, _ in TLSClientEngine.verifying(in: store)?.verifyPin(in: store) == true ? 1 : 0 }, nil)
     }
 }

@@ -20,7 +20,7 @@ final class MessageCompression {
 
     let agreement: DeflateAgreement
     /// The memory is returned when this object is released.
-    private let lease: CompressionLease
+    private let memoryShare: CompressionShare
     /// The session may turn it off: any message may be sent uncompressed (RFC 7692 §6).
     var isCompressing = true
     private var inflater: MessageInflater<MessageInflateEngine>
@@ -32,13 +32,13 @@ final class MessageCompression {
     private var hasDeflated = true
 
     /// Nil if there is no memory for a deflater.
-    init?(_ lease: CompressionLease, sharing shared: SharedDeflaters, minimumBytes: Int, limits: MessageLimits) {
-        let agreement = lease.agreement
+    init?(_ memoryShare: CompressionShare, sharing shared: SharedDeflaters, minimumBytes: Int, limits: MessageLimits) {
+        let agreement = memoryShare.agreement
         let engine =
             agreement.serverKeepsContext
             ? try? MessageDeflateEngine(agreement, level: shared.level) : shared.engine(for: agreement)
         guard let engine else { return nil }
-        self.lease = lease
+        self.memoryShare = memoryShare
         self.agreement = agreement
         self.shared = shared
         self.minimumBytes = minimumBytes
@@ -67,9 +67,9 @@ final class MessageCompression {
     /// uses a shared one until it sends something and memory is available again.
     func rest() {
         inflater.releaseIdle()
-        if lease.isDeflaterSuspended {
-            if hasDeflated, lease.resumeDeflater() { useOwnDeflater() }
-        } else if !hasDeflated, let engine = shared.engine(for: agreement), lease.suspendDeflater() {
+        if memoryShare.isDeflaterSuspended {
+            if hasDeflated, memoryShare.resumeDeflater() { useOwnDeflater() }
+        } else if !hasDeflated, let engine = shared.engine(for: agreement), memoryShare.suspendDeflater() {
             deflater = MessageDeflater(engine: engine, keepsContext: false, minimumBytes: minimumBytes)
         }
         hasDeflated = false
@@ -77,7 +77,7 @@ final class MessageCompression {
 
     private func useOwnDeflater() {
         guard let engine = try? MessageDeflateEngine(agreement, level: shared.level) else {
-            _ = lease.suspendDeflater()
+            _ = memoryShare.suspendDeflater()
             return
         }
         deflater = MessageDeflater(engine: engine, keepsContext: true, minimumBytes: minimumBytes)

@@ -34,7 +34,7 @@ extension RelayServer {
     package func sendSessionsAway() -> MoveCounts {
         let carrier = carrier
         return onReactors { table, _ in
-            table.closeForwards(.gatewayUpgrading)
+            table.closeRelayed(.gatewayUpgrading)
             var counts = MoveCounts()
             for session in table.all { counts.add(session.prepareToMove(by: carrier)) }
             return counts
@@ -183,7 +183,7 @@ package struct MoveCounts: Sendable, Equatable {
     /// Waiting longer brings nothing.
     package var isSettled: Bool { leaving == 0 && undecided == 0 }
 
-    mutating func add(_ standing: MoveStanding) {
+    mutating func add(_ standing: MoveReadiness) {
         switch standing {
         case .ready: ready += 1
         case .leaving: leaving += 1

@@ -6,7 +6,7 @@ import RelayCore
 import StateCoding
 
 /// How far a session is from going to another process.
-enum MoveStanding {
+enum MoveReadiness {
     /// It has no client, and can go.
     case ready
     /// Its client was told to come back, and is being heard to its end.
@@ -28,7 +28,7 @@ extension Session {
     }
 
     /// Sends its client away, if the session can go to another process without it.
-    func prepareToMove(by carrier: PrincipalCarrier) -> MoveStanding {
+    func prepareToMove(by carrier: PrincipalCarrier) -> MoveReadiness {
         guard machine.isUnderway else { return .staying }
         guard !isUndecided else { return .undecided }
         guard let translation else { return .staying }
@@ -53,7 +53,7 @@ extension Session {
     }
 
     /// There is nothing yet that could be lost: the client begins anew.
-    private func closeWithoutTarget() -> MoveStanding {
+    private func closeWithoutTarget() -> MoveReadiness {
         guard let translation, translation.value.awaitsConnect else { return .undecided }
         close(.gatewayUpgrading)
         return .staying

@@ -32,11 +32,11 @@ struct AuthorizationProxies: Sendable {
 /// repeat what its body says, for proxies that pass on header fields alone. 503 is left to failures of the gateway's
 /// own.
 struct AuthorizationEndpoint: InternalEndpoint {
-    private let authorization: ForwardAuthorization
+    private let authorization: RequestAuthorization
     private let record: DecisionRecord
     private let proxies: AuthorizationProxies
 
-    init(_ authorization: ForwardAuthorization, record: DecisionRecord, proxies: TrustedProxies) {
+    init(_ authorization: RequestAuthorization, record: DecisionRecord, proxies: TrustedProxies) {
         self.authorization = authorization
         self.record = record
         self.proxies = AuthorizationProxies(proxies)
@@ -67,12 +67,12 @@ struct AuthorizationEndpoint: InternalEndpoint {
 
     private func question(
         _ head: RequestHead, _ demand: AuthorizationDemand, _ context: RequestContext
-    ) -> Result<ForwardAuthorization.Question, RefusedRequest> {
+    ) -> Result<RequestAuthorization.Question, RefusedRequest> {
         do throws(OriginalRequest.Fault) {
             let request = try OriginalRequest(
                 path: demand.rest, ownMethod: String(decoding: head.method, as: UTF8.self), fields: head.texts)
             return .success(
-                ForwardAuthorization.Question(
+                RequestAuthorization.Question(
                     request: request, authorization: head.texts("authorization"), proofs: head.texts("dpop"),
                     address: context.address, methods: demand.methods, route: demand.route, moment: context.moment))
         } catch {
@@ -81,7 +81,7 @@ struct AuthorizationEndpoint: InternalEndpoint {
     }
 
     private func answer(
-        _ result: ForwardAuthorization.Outcome, isEnvoy: Bool, _ context: RequestContext
+        _ result: RequestAuthorization.Outcome, isEnvoy: Bool, _ context: RequestContext
     ) -> HTTPAnswer {
         switch result {
         case .success(.success(let verified)): admit(verified, isEnvoy: isEnvoy, context)

@@ -42,7 +42,7 @@ final class InternalRouter: InternalHandler {
         }
         let made: [(any InternalEndpoint)?] = [
             signed,
-            settings.forwardAuthorization.map {
+            settings.requestAuthorization.map {
                 AuthorizationEndpoint($0, record: record, proxies: settings.trustedProxies)
             },
             HealthEndpoint(settings: settings),

@@ -19,7 +19,7 @@ final class SessionSettings: Sendable {
     let directory: SessionDirectory
     let drain: DrainSwitch
     /// Nil: this gateway has all sessions.
-    let forwarding: SessionForwarding?
+    let fleetRelay: FleetRelay?
     /// Records the end of a session.
     let record: DecisionRecord
     let metrics: GatewayMetrics
@@ -34,7 +34,7 @@ final class SessionSettings: Sendable {
         compression = settings.compression
         directory = settings.directory
         drain = settings.drain
-        forwarding = settings.forwarding
+        fleetRelay = settings.fleetRelay
         record = DecisionRecord(settings)
         metrics = settings.metrics
         logger = settings.logger

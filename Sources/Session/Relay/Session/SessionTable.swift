@@ -20,7 +20,7 @@ final class SessionTable: TimerTarget {
     private var waiting = Deque<Session>()
     private var timer: (any SessionTimer)?
     /// WebSockets whose sessions other gateways have.
-    var forwards = ForwardTable()
+    var relays = RelayTable()
 
     let compressor = ZlibCompressor()
     /// Memory for the steps of all sessions, one at a time, so that an idle session holds none.
@@ -31,7 +31,7 @@ final class SessionTable: TimerTarget {
     }
 
     /// What a shutdown waits for.
-    var count: Int { sessions.count + links.count + forwards.count }
+    var count: Int { sessions.count + links.count + relays.count }
 
     func contains(_ session: Session) -> Bool { sessions[ObjectIdentifier(session)] != nil }
 
@@ -75,13 +75,13 @@ final class SessionTable: TimerTarget {
         let meant = sessions.values.filter { isMeant($0.client.principal, $0.client.address) }
         let underway = meant.count { $0.machine.isUnderway }
         for session in meant { session.close(reason) }
-        closeForwards(reason, where: isMeant)
+        closeRelayed(reason, where: isMeant)
         return underway
     }
 
     /// Clients are told; detached sessions end, since their clients can't resume.
     func beginDraining() {
-        closeForwards(.gatewayUpgrading)
+        closeRelayed(.gatewayUpgrading)
         for session in Array(sessions.values) {
             if session.machine.isDetached { session.close(.shuttingDown) } else { session.announceDraining() }
         }

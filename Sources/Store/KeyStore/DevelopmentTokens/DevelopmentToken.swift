@@ -46,14 +46,14 @@ package struct DevelopmentToken: Sendable, Equatable {
     package var grant: DevelopmentGrant { DevelopmentGrant(id: id.text, name: name, routes: routes.map { Set($0) }) }
 
     /// Whether sessions that it opened may continue.
-    package func standing(at time: Int64) -> DevelopmentStanding {
+    package func status(at time: Int64) -> GrantStatus {
         if revokedAt != nil { return .refused(.revoked) }
         return time < expiresAt ? .granted(grant) : .refused(.expired)
     }
 
     /// - Parameter isKnown: the device's key has used the token before.
-    package func standing(forKnownDevice isKnown: Bool, at time: Int64) -> DevelopmentStanding {
-        let standing = standing(at: time)
+    package func status(forKnownDevice isKnown: Bool, at time: Int64) -> GrantStatus {
+        let standing = status(at: time)
         guard case .granted = standing, !isKnown, devices >= maximumDevices else { return standing }
         return .refused(.deviceLimit)
     }

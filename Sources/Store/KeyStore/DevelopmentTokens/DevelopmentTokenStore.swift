@@ -10,10 +10,10 @@ package protocol DevelopmentTokenStore: Sendable {
     ///   - time: Unix milliseconds.
     func redeem(
         _ hash: DevelopmentTokenHash, by device: [UInt8], at time: Int64
-    ) async throws(KeyRegistryError) -> DevelopmentStanding
+    ) async throws(KeyRegistryError) -> GrantStatus
 
     /// As in `ImmediateDevelopmentTokenRegistry`.
-    func standing(ofGrant id: String, at time: Int64) async throws(KeyRegistryError) -> DevelopmentStanding
+    func status(ofGrant id: String, at time: Int64) async throws(KeyRegistryError) -> GrantStatus
 
     /// Stores a new token; durable when it returns. Tokens that ended more than
     /// ``DevelopmentTokenLimits/keptMilliseconds`` ago are removed.

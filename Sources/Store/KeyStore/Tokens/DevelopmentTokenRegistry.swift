@@ -23,7 +23,7 @@ package enum DevelopmentTokenRefusal: Hashable, Sendable {
 }
 
 /// The outcome of redeeming a development token.
-package enum DevelopmentStanding: Hashable, Sendable {
+package enum GrantStatus: Hashable, Sendable {
     case granted(DevelopmentGrant)
     case refused(DevelopmentTokenRefusal)
 }
@@ -39,7 +39,7 @@ package protocol DevelopmentTokenRegistry: Sendable {
     ///   - time: Unix milliseconds.
     func redeem(
         _ token: String, by device: [UInt8], at time: Int64
-    ) async throws(KeyRegistryError) -> DevelopmentStanding
+    ) async throws(KeyRegistryError) -> GrantStatus
 }
 
 /// The synchronous part, for reactors: it answers at once, as ``ImmediateKeyRegistry`` does.
@@ -48,5 +48,5 @@ package protocol ImmediateDevelopmentTokenRegistry: Sendable {
     /// checked again.
     ///
     /// - Parameter id: ``DevelopmentGrant/id``.
-    func standing(ofGrant id: String, at time: Int64) throws(KeyRegistryError) -> DevelopmentStanding
+    func status(ofGrant id: String, at time: Int64) throws(KeyRegistryError) -> GrantStatus
 }

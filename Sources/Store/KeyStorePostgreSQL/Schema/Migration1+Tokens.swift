@@ -1,7 +1,7 @@
 extension PostgreSQLSchema.Migration {
     static let tokenFunctions = """
         -- 0 granted (then name and routes), 1 unknown, 2 expired, 3 revoked, 4 device limit.
-        -- The rule is DevelopmentToken.standing(forKnownDevice:at:).
+        -- The rule is DevelopmentToken.status(forKnownDevice:at:).
         CREATE FUNCTION portcullis.redeem(
             hash bytea, place_device bytea, used_at int8, OUT standing int8, OUT token_name text, OUT token_routes text
         ) LANGUAGE plpgsql AS $$

@@ -34,7 +34,7 @@ package struct PostgreSQLSchema: Sendable {
     /// Brings the schema to this program's version, step by step; blocks.
     ///
     /// - Returns: the version before; 0 if there was none.
-    package func migrate(_ session: PostgreSQLSession) throws(PostgreSQLSchemaError) -> Int64 {
+    package func migrate(_ session: PostgreSQLConnection) throws(PostgreSQLSchemaError) -> Int64 {
         var (first, met) = (Int64?.none, 0)
         while true {
             let found: Versions
@@ -55,7 +55,7 @@ package struct PostgreSQLSchema: Sendable {
     /// One step, if there is one.
     ///
     /// - Returns: what was found before.
-    private func advance(_ session: PostgreSQLSession) throws(DatabaseError) -> Versions {
+    private func advance(_ session: PostgreSQLConnection) throws(DatabaseError) -> Versions {
         try session.transaction { () throws(DatabaseError) in
             if try Self.exists(session) { try session.run(Self.lock) }
             let found = try Self.versions(session)
@@ -64,7 +64,7 @@ package struct PostgreSQLSchema: Sendable {
         }
     }
 
-    private func step(from old: Int64, _ session: PostgreSQLSession) throws(DatabaseError) {
+    private func step(from old: Int64, _ session: PostgreSQLConnection) throws(DatabaseError) {
         let migration = migrations[Int(old)]
         try session.run(migration.script)
         try session.run(
@@ -76,11 +76,11 @@ package struct PostgreSQLSchema: Sendable {
 
     struct Versions: Hashable { let version, oldest: Int64 }
 
-    private static func exists(_ session: PostgreSQLSession) throws(DatabaseError) -> Bool {
+    private static func exists(_ session: PostgreSQLConnection) throws(DatabaseError) -> Bool {
         try session.run("SELECT to_regclass('portcullis.schema') IS NOT NULL", []).only().boolean(0)
     }
 
-    private static func versions(_ session: PostgreSQLSession) throws(DatabaseError) -> Versions {
+    private static func versions(_ session: PostgreSQLConnection) throws(DatabaseError) -> Versions {
         guard try exists(session) else { return Versions(version: 0, oldest: 0) }
         let row = try session.run("SELECT version, oldest FROM portcullis.schema", []).only()
         return Versions(version: try row.integer(0), oldest: try row.integer(1))
@@ -101,7 +101,7 @@ package struct PostgreSQLSchema: Sendable {
     }
 
     /// The same for a tool.
-    package func check(_ session: PostgreSQLSession) throws(PostgreSQLSchemaError) {
+    package func check(_ session: PostgreSQLConnection) throws(PostgreSQLSchemaError) {
         let found = try schemaErrors { () throws(DatabaseError) in try Self.versions(session) }
         if let refusal = refusal(found) { throw .other(refusal) }
     }

@@ -3,7 +3,7 @@ package import PostgreSQL
 
 /// The content of a fleet's store, for tools that copy it: one connection, whose calls block.
 package struct PostgreSQLTransfer: TransferableStore {
-    let session: PostgreSQLSession
+    let session: PostgreSQLConnection
     let sealing: any SecretSealing
 
     /// Throws unless this program can work with the schema that is there.
@@ -11,7 +11,7 @@ package struct PostgreSQLTransfer: TransferableStore {
     /// - Parameter reading: all reads see the moment of the first one. Otherwise proofs that may have been used
     ///   elsewhere are refused for a while.
     package init(
-        _ session: PostgreSQLSession, sealing: any SecretSealing, reading: Bool
+        _ session: PostgreSQLConnection, sealing: any SecretSealing, reading: Bool
     ) throws(PostgreSQLSchemaError) {
         self.session = session
         self.sealing = sealing

@@ -119,7 +119,7 @@ private struct AccessTokenRecheck: DecisionSteps {
         }
     }
 
-    private static func refusal(of standing: TokenSubject.Standing) -> Refusal? {
+    private static func refusal(of standing: TokenSubject.Status) -> Refusal? {
         guard case .refused(let refusal) = standing else { return nil }
         return refusal.code == .deviceBlocked
             ? Refusal(.keyRevoked, detail: refusal.detail) : Refusal(.invalidTicket, detail: refusal.detail)

@@ -15,9 +15,9 @@ package struct ClientCertificateMethod: AdmissionMethod {
     ) { Hexadecimal.decode($0, count: 32).map(Hexadecimal.encode) }
 
     /// `nil`: a presented certificate is ignored.
-    package let standing: (any CertificateStanding)?
+    package let status: (any CertificateStatus)?
 
-    package init(standing: (any CertificateStanding)?) { self.standing = standing }
+    package init(status: (any CertificateStatus)?) { self.status = status }
 
     package typealias Proof = ClientCertificateProof
 
@@ -28,7 +28,7 @@ package struct ClientCertificateMethod: AdmissionMethod {
     }
 
     package func credential(in request: AdmissionRequest) -> ClientCertificate? {
-        standing == nil ? nil : request.certificate
+        status == nil ? nil : request.certificate
     }
 
     package func claim(of certificate: ClientCertificate) -> Claim { Claim(.certificate(sha256: certificate.sha256)) }
@@ -68,12 +68,12 @@ package struct ClientCertificateMethod: AdmissionMethod {
     }
 
     private func refusal(of principal: Principal, at moment: Moment) -> Refusal? {
-        guard let standing else { return Refusal(.invalidTicket, detail: "client certificates are not configured") }
+        guard let status else { return Refusal(.invalidTicket, detail: "client certificates are not configured") }
         guard let chain = (principal.proof as? ClientCertificateProof)?.chain else {
             return Refusal(
                 .invalidClientCertificate, detail: "the chain is too large to be kept and verified again")
         }
-        return standing.problem(with: chain, at: moment.unixMilliseconds).map {
+        return status.problem(with: chain, at: moment.unixMilliseconds).map {
             Refusal(.invalidTicket, detail: "client certificate: \($0)")
         }
     }

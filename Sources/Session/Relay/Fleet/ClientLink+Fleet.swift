@@ -1,0 +1,63 @@
+import Admission
+import Reactors
+import RelayCore
+
+/// A client that resumes a session which another gateway may have.
+extension ClientLink {
+    /// Looks for a session that this gateway hasn't, unless another gateway has passed the client on. Input is held
+    /// meanwhile.
+    ///
+    /// - Returns: false if it can't be anywhere else.
+    func seekElsewhere(_ request: ResumeRequest, _ session: Session) -> Bool {
+        guard arrival?.permit != nil, let fleetRelay = session.settings.fleetRelay,
+            SessionIdentity.isID(request.sessionID), session.dialectKind?.resumes == true,
+            !session.settings.drain.isDraining, !session.settings.drain.isHandingOver
+        else { return false }
+        holdForRemote(session)
+        let here = LoopBound(self, to: loop)
+        fleetRelay.find(request.sessionID) { found in
+            here.loop.submit { here.value.found(found, request, fleetRelay) }
+        }
+        return true
+    }
+
+    private func found(_ found: Whereabouts, _ request: ResumeRequest, _ fleetRelay: FleetRelay) {
+        guard let session, resumption != nil else { return }
+        switch found {
+        case .unknown: remoteFailed(.expired)
+        case .unavailable: remoteFailed(.unavailable)
+        case .elsewhere where session.settings.drain.isDraining || session.settings.drain.isHandingOver:
+            remoteFailed(.unavailable)
+        case .elsewhere(let peer): ask(peer, for: request, session, fleetRelay)
+        }
+    }
+
+    private func ask(
+        _ peer: FleetPeer, for request: ResumeRequest, _ session: Session, _ fleetRelay: FleetRelay
+    ) {
+        guard let target = arrival?.request.target,
+            let request = RemoteRequest(request, target: target, dialect: session.dialectKind)
+        else {
+            return remoteFailed(.invalid)
+        }
+        // It holds itself until it is over.
+        guard let client = RemoteClient(client, by: sessions.gate.carrier),
+            RemoteSession(
+                request, of: client, at: peer, fleetRelay, settings: session.settings, sessions: sessions, loop: loop,
+                for: self) != nil
+        else { return remoteFailed(.unavailable) }
+    }
+}
+
+extension ClientLink: RemoteAsker {
+    /// The link's own session isn't needed any more.
+    func remoteAgreed(_ remote: RemoteSession, as principal: [UInt8]?) {
+        guard let resumption = leaveSession(for: remote) else { return remote.abandon() }
+        remote.attach(to: self)
+        for piece in resumption.held {
+            piece.bytes.withUnsafeBytes { remote.clientSent($0, isText: piece.isText, isLast: piece.isLast) }
+        }
+    }
+
+    func remoteFailed(_ failure: RemoteFailure) { remoteFailed(failure.ofResume) }
+}
