@@ -89,8 +89,13 @@ class Browser:
             message = json.loads(text)
             if "id" in message:
                 self.calls.pop(message["id"]).set_result(message)
-            elif message["method"] == "Runtime.exceptionThrown" or "security" in text:
+            elif message["method"] == "Runtime.exceptionThrown" or self.concerns_security(message):
                 self.complaints.append(text)
+
+    @staticmethod
+    def concerns_security(message):
+        """Such as what the page's Content-Security-Policy has blocked."""
+        return message["method"] == "Log.entryAdded" and message["params"]["entry"]["source"] == "security"
 
     async def call(self, method, **parameters):
         self.number += 1

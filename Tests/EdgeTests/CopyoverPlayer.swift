@@ -91,8 +91,17 @@ actor CopyoverPlayer {
         while !received.suffix(end.utf8.count).elementsEqual(end.utf8) { try await readFrame() }
     }
 
+    /// - Throws: if a minute has passed, also where pings still come.
     func read(atLeast count: Int) async throws {
-        while received.count < count { try await readFrame() }
+        let deadline = ContinuousClock.now + .seconds(60)
+        while received.count < count {
+            try await readFrame()
+            guard ContinuousClock.now < deadline else { throw EdgeTestError("\(self.state) of \(count)") }
+        }
+    }
+
+    private var state: String {
+        "\(dialect) \(id): \(lines.count) lines sent, \(acknowledged) acknowledged, sent away \(closes), seen \(seen), received \(received.count)"
     }
 
     /// Reads on until it has come back as often as this.
@@ -227,9 +236,13 @@ final class Successor: Sendable {
     private init(processID: Int32, report: String) {
         self.processID = processID
         self.report = report
+        LivingProcesses.add(processID)
     }
 
-    deinit { kill(processID, SIGKILL) }
+    deinit {
+        kill(processID, SIGKILL)
+        LivingProcesses.remove(processID)
+    }
 
     static func start(replacing gateway: GatewayProcess, _ arguments: String...) async throws -> Successor {
         let path = gateway.settings["CONTROL_SOCKET_PATH"] ?? ""

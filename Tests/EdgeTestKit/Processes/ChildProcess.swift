@@ -51,8 +51,10 @@ package final class ChildProcess: Sendable {
         try standardError.fileHandleForWriting.close()
         collect(standardOutput, into: output) { $0.standardOutput += $1 }
         collect(standardError, into: output) { $0.standardError += $1 }
+        LivingProcesses.add(process)
         Thread.detachNewThread {
             let ending = Spawn.end(of: process)
+            LivingProcesses.remove(process)
             output.update { $0.ending = ending }
         }
         self.output = output

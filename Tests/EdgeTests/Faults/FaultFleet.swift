@@ -61,10 +61,19 @@ final class FaultFleet: Sendable {
             return (state.lives, state.program)
         }
         let url = "postgresql://portcullis@127.0.0.1:\(link.port)/\(bench.database)?sslmode=disable"
-        let settings = try files.listening(bench.settings, as: "gateway\(life)").setting("STORE_URL", url)
+        var settings = try files.listening(bench.settings, as: "gateway\(life)").setting("STORE_URL", url)
             .setting("STORE_TIMEOUT_MS", "1000")
+        if let program, try await Self.isBefore2(program) {
+            settings = settings.setting("FLEET_BIND", "127.0.0.1").setting("FLEET_PORT", 0)
+                .setting("FLEET_ADVERTISE", "localhost")
+        }
         let process = try await GatewayProcess.start(settings, program: program)
         return Gateway(process: process, link: link, life: life)
+    }
+
+    /// Version 0.1 has a setting for each part of `FLEET_BIND`.
+    private static func isBefore2(_ program: String) async throws -> Bool {
+        try await GatewayProcess.run(["--version"], program: program).outputText.hasPrefix("0.1.")
     }
 
     /// Upgrades the tables, and from then on each gateway that is started or upgraded has the program that was built.
