@@ -190,6 +190,10 @@ extension EdgeTests {
             expectRefusal(try await ask(edge.gateway, [:]), 401, "invalid_token")
         }
 
+        private func nextChallenge(in answer: ReceivedAnswer) throws -> String {
+            try #require(answer["x-appattest-next-challenge"])
+        }
+
         @Test func `each answer's challenge is good for the next request`() async throws {
             let edge = try await start()
             let client = try SignedClient(apple, at: edge.gateway)
@@ -198,17 +202,17 @@ extension EdgeTests {
             for _ in 0..<4 {
                 let answer = try await ask(edge.gateway, try await client.fields("PUT", url, over: next))
                 #expect(answer.status == 204, "\(answer)")
-                next = try #require(answer["x-appattest-next-challenge"])
+                next = try nextChallenge(in: answer)
                 let refused = try await ask(edge.gateway, try await client.fields("POST", url, over: next))
                 expectRefusal(refused, 401, "assertion_rejected")
-                next = try #require(refused["x-appattest-next-challenge"])
+                next = try nextChallenge(in: refused)
             }
             // Of a refused upgrade, too, and there in place of the other dialect's.
             let fields = try await client.fields("GET", url, over: next)
             let upgrade = try await edge.gateway.refusal(Handshake().adding(fields))
             expectRefusal(upgrade, 401, "assertion_rejected")
             #expect(upgrade["x-app-assert-challenge"] == nil)
-            next = try #require(upgrade["x-appattest-next-challenge"])
+            next = try nextChallenge(in: upgrade)
             try await Edge.expectEcho(
                 edge.gateway.open(Handshake().adding(try await client.fields("GET", "http://localhost/", over: next))))
         }
