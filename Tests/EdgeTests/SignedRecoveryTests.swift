@@ -23,9 +23,12 @@ extension EdgeTests {
 
         /// As a proxy that sends no body asks.
         private func ask(_ gateway: GatewayProcess, _ fields: [String: String]) async throws -> ReceivedAnswer {
-            try await gateway.ask(
-                "GET /authz HTTP/1.1\r\nHost: portcullis\r\nX-Original-Method: PUT\r\nX-Original-URL: \(url)\r\n"
-                    + SignedClient.lines(fields) + "\r\n")
+            try await gateway.ask(question(fields))
+        }
+
+        private func question(_ fields: [String: String]) -> String {
+            "GET /authz HTTP/1.1\r\nHost: portcullis\r\nX-Original-Method: PUT\r\nX-Original-URL: \(url)\r\n"
+                + SignedClient.lines(fields) + "\r\n"
         }
 
         private func request(
@@ -118,8 +121,10 @@ extension EdgeTests {
             let stranger = try SignedClient(apple, at: gateway)
             let stale = try await stranger.fields("PUT", url)
             #expect(try await ask(gateway, stale)["x-refusal-code"] == "unknown_key")
+            let connection = try await RawConnection.open(port: gateway.internalPort())
             try await gateway.eventually("the challenge expires") {
-                try await ask(gateway, stale)["x-refusal-code"] == "invalid_nonce"
+                try await connection.send(question(stale))
+                return try await connection.answer()["x-refusal-code"] == "invalid_nonce"
             }
             // The stored next challenge is as old.
             let late = try await client.registerOnce()

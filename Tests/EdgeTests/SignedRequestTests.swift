@@ -110,11 +110,12 @@ extension EdgeTests {
         // MARK: Behind a proxy
 
         private func ask(
-            _ gateway: GatewayProcess, _ fields: [String: String], body: String = "", length: Int? = nil
+            _ gateway: GatewayProcess, _ fields: [String: String], body: String = "", length: Int? = nil,
+            path: String = "/authz"
         ) async throws -> ReceivedAnswer {
             let stated = length.map { "X-Original-Content-Length: \($0)\r\n" } ?? ""
             return try await gateway.ask(
-                "POST /authz HTTP/1.1\r\nHost: portcullis\r\nX-Original-Method: PUT\r\nX-Original-URL: \(url)\r\n"
+                "POST \(path) HTTP/1.1\r\nHost: portcullis\r\nX-Original-Method: PUT\r\nX-Original-URL: \(url)\r\n"
                     + "Content-Length: \(body.utf8.count)\r\n\(stated)\(SignedClient.lines(fields))\r\n\(body)")
         }
 
@@ -168,6 +169,67 @@ extension EdgeTests {
             let answer = try await ask(edge.gateway, try await client.fields("PUT", url))
             expectRefusal(answer, 403, "unknown_key")
             #expect(answer["x-refusal-status"] == "428" && answer.errorText == "device requires re-attestation")
+            // To a proxy that passes any status on.
+            for path in ["/status/428/authz", "/admit/signed/status/428/authz"] {
+                let direct = try await ask(edge.gateway, try await client.fields("PUT", url), path: path)
+                expectRefusal(direct, 428, "unknown_key")
+                #expect(direct["x-refusal-status"] == "428" && direct["x-appattest-next-challenge"] != nil)
+            }
+            for path in ["/status/403/authz", "/status/authz", "/status/428/status/428/authz"] {
+                #expect(try await ask(edge.gateway, client.fields("PUT", url), path: path).status == 404, "\(path)")
+            }
+        }
+
+        @Test func `a location that demands signed requests says so to whoever sends none`() async throws {
+            let edge = try await start()
+            let answer = try await ask(edge.gateway, [:], path: "/admit/signed/authz")
+            expectRefusal(answer, 401, "app_auth_required")
+            #expect(answer.errorText == "missing X-AppAttest header" && answer["x-refusal-status"] == "401")
+            #expect(answer["x-appattest-next-challenge"].flatMap { Data(base64Encoded: $0) }?.count == 32)
+            // Elsewhere a request without either is told to bring a token.
+            expectRefusal(try await ask(edge.gateway, [:]), 401, "invalid_token")
+        }
+
+        private func nextChallenge(in answer: ReceivedAnswer) throws -> String {
+            try #require(answer["x-appattest-next-challenge"])
+        }
+
+        @Test func `each answer's challenge is good for the next request`() async throws {
+            let edge = try await start()
+            let client = try SignedClient(apple, at: edge.gateway)
+            #expect(try await client.register().status == 201)
+            var next: String?
+            for _ in 0..<4 {
+                let answer = try await ask(edge.gateway, try await client.fields("PUT", url, over: next))
+                #expect(answer.status == 204, "\(answer)")
+                next = try nextChallenge(in: answer)
+                let refused = try await ask(edge.gateway, try await client.fields("POST", url, over: next))
+                expectRefusal(refused, 401, "assertion_rejected")
+                next = try nextChallenge(in: refused)
+            }
+            // Of a refused upgrade, too, and there in place of the other dialect's.
+            let fields = try await client.fields("GET", url, over: next)
+            let upgrade = try await edge.gateway.refusal(Handshake().adding(fields))
+            expectRefusal(upgrade, 401, "assertion_rejected")
+            #expect(upgrade["x-app-assert-challenge"] == nil)
+            next = try nextChallenge(in: upgrade)
+            try await Edge.expectEcho(
+                edge.gateway.open(Handshake().adding(try await client.fields("GET", "http://localhost/", over: next))))
+        }
+
+        @Test func `fields over their limits are refused before anything is spent`() async throws {
+            let edge = try await start(["AUTHZ_BODY": "forwarded"])
+            let client = try SignedClient(apple, at: edge.gateway)
+            #expect(try await client.register().status == 201)
+            let good = try await client.fields(body: body)
+            var long = good
+            long["X-AppAttest-Assertion"] = String(repeating: "A", count: 16_400)
+            #expect(try await ask(edge.gateway, long, body: body, length: body.utf8.count).status == 403)
+            let cut = try await edge.gateway.request(
+                "POST /register HTTP/1.1\r\nHost: localhost\r\nX-AppAttest-Attestation: "
+                    + String(repeating: "A", count: 16_400) + "\r\nContent-Length: 0\r\n\r\n")
+            expectRefusal(cut, 431, "header_too_large")
+            #expect(try await ask(edge.gateway, good, body: body, length: body.utf8.count).status == 204)
         }
     }
 }
