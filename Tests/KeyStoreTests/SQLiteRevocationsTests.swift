@@ -100,8 +100,10 @@ struct SQLiteRevocationsTests {
     @Test(arguments: [
         "UPDATE device_key SET revoked_at = NULL", "UPDATE device_key SET revoked_at = 6 WHERE revoked_at = 5",
         "DELETE FROM device_key",
-        "INSERT INTO device_key SELECT zeroblob(32), public_key, app, environment, trust_root, counter,"
-            + " validation_category, bundle_version, registered_at, last_used_at, 5, 'x' FROM device_key LIMIT 1",
+        "INSERT INTO device_key (key_id, public_key, app, environment, trust_root, counter, validation_category,"
+            + " bundle_version, registered_at, last_used_at, revoked_at, revocation_reason)"
+            + " SELECT zeroblob(32), public_key, app, environment, trust_root, counter, validation_category,"
+            + " bundle_version, registered_at, last_used_at, 5, 'x' FROM device_key LIMIT 1",
         "UPDATE development_token SET revoked_at = NULL", "DELETE FROM development_token",
         "INSERT INTO signing_key VALUES ('a', x'01', 1, 1, NULL)", "UPDATE signing_key SET signs_from = 9",
         "DELETE FROM signing_key",

@@ -20,7 +20,7 @@ struct PostgreSQLMembersTests {
         let report = GatewayMember.Report(
             state: .draining, sessions: 7, connections: 9, lag: 12, address: "10.0.0.1:6210")
         _ = try await database.anotherRegistry().beat(membership("b"), uptime: 0, report)
-        let all = try await store.beat(membership("a"), uptime: 6_000, .init(sessions: 1))
+        let all = try await store.beat(membership("a"), uptime: 600_000, .init(sessions: 1))
         let (a, b) = (
             try #require(all.members.first { $0.id == "a" }), try #require(all.members.first { $0.id == "b" })
         )
