@@ -1,6 +1,5 @@
 import Foundation
 import PortcullisClient
-
 #if canImport(PortcullisClientNIO)
     import PortcullisClientNIO
 #endif
@@ -32,8 +31,6 @@ struct Example {
         #endif
     }
 
-    // MARK: A request
-
     private static func send(_ request: (method: String, url: String, body: String?), _ client: GateClient) async throws
     {
         guard let method = HTTPMethod(rawValue: request.method) else {
@@ -45,8 +42,6 @@ struct Example {
         FileHandle.standardOutput.write(response.body)
         if let refusal = response.refusal { fail("\(refusal)") }
     }
-
-    // MARK: A session
 
     /// Reads lines, and begins anew whenever a session ends in a way that permits it.
     private static func play(_ client: GateClient, _ options: Options) async {
@@ -80,10 +75,9 @@ struct Example {
                 last = end
             case .state(let state): note("\(state)")
             case .gap(let gap): note("output was lost: \(gap.bytes.map { "\($0) bytes" } ?? "nobody knows how much")")
-            case .gmcp(let message): note("GMCP \(message.name)")
             case .input(let outcome): if case .delivered = outcome { break } else { note("input: \(outcome)") }
             case .notice(let notice): note("\(notice.code): \(notice.message)")
-            case .prompt, .echo: break
+            case .prompt, .echo, .gmcp: break
             }
         }
         return last
@@ -104,12 +98,18 @@ actor Lines {
     private(set) var isAtEnd = false
 
     init() {
-        Thread.detachNewThread { [weak self] in
-            while let line = readLine() {
-                guard let self else { return }
-                Task { await self.add(line) }
+        Thread.detachNewThread {
+            // One after the other: tasks have no order.
+            let isAdded = DispatchSemaphore(value: 0)
+            while true {
+                let line = readLine()
+                Task {
+                    await self.add(line)
+                    isAdded.signal()
+                }
+                isAdded.wait()
+                if line == nil { return }
             }
-            Task { [weak self] in await self?.add(nil) }
         }
     }
 
