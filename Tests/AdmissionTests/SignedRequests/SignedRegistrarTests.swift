@@ -41,12 +41,14 @@ struct SignedRegistrarTests {
     }
 
     private func register(_ sent: SignedBench.Sent) async -> RegistrationOutcome {
-        await registrar.registerSigned(request(sent)) { _ in nil }
+        await registrar.registerSigned(request(sent), ifBlocked: { _ in nil }) { _ in nil }
     }
 
     private func unregister(_ sent: SignedBench.Sent) async -> Refusal? {
         let registry = signed.bench.registry
-        return await registrar.unregister(request(sent), unless: { _ in nil }) { _ = registry.forget($0) }
+        return await registrar.unregister(request(sent), ifBlocked: { _ in nil }, unless: { _ in nil }) {
+            _ = registry.forget($0)
+        }
     }
 
     @Test func `a new key is registered, and a known one confirms itself with or without an attestation`() async throws
@@ -126,8 +128,10 @@ struct SignedRegistrarTests {
             verifier: AttestationVerifier(trustRoot: signed.bench.trustRoot, policy: signed.bench.policy),
             limits: EndpointLimits(registrationsPerMinute: 1))
         let (first, second) = (try sent(&device), try sent(&device))
-        #expect(await limited.registerSigned(request(first)) { _ in nil }.registered != nil)
-        #expect(await limited.registerSigned(request(second)) { _ in nil }.refusal?.answer == .rateLimited)
+        #expect(await limited.registerSigned(request(first), ifBlocked: { _ in nil }) { _ in nil }.registered != nil)
+        #expect(
+            await limited.registerSigned(request(second), ifBlocked: { _ in nil }) { _ in nil }.refusal?.answer
+                == .rateLimited)
         #expect(await register(second).registered != nil)
     }
 
@@ -153,10 +157,42 @@ struct SignedRegistrarTests {
         #expect(await register(try sent(&device)).registered?.wasKnown == false)
     }
 
+    @Test func `a blocked key is neither registered nor unregistered, and spends nothing`() async throws {
+        let asked = Mutex<[Identity]>([])
+        let blocking: Registrar.Blocking = { identity in
+            asked.withLock { $0.append(identity) }
+            return Refusal(.deviceBlocked, detail: "identity is blocked")
+        }
+        var device = SimulatedDevice(app: Bench.app)
+        let id = try #require(KeyID(bytes: device.keyID))
+        let (first, second) = (try sent(&device), try sent(&device, attests: false))
+        let registry = signed.bench.registry
+        for sent in [first, second] {
+            let outcome = await registrar.registerSigned(request(sent), ifBlocked: blocking) { _ in
+                Issue.record("nothing is recorded")
+                return nil
+            }
+            #expect(outcome.refusal?.status == 403 && outcome.refusal?.code == .deviceBlocked)
+            #expect(outcome.refusal?.failed.check == .identityBlocked && registry.key(id) == nil)
+        }
+        // What was refused is good afterwards.
+        #expect(await register(first).registered != nil)
+        let refusal = await registrar.unregister(
+            request(second), ifBlocked: blocking,
+            unless: { _ in
+                Issue.record("nothing is recorded")
+                return nil
+            }, forget: { _ in Issue.record("nothing is forgotten") })
+        #expect(refusal?.answer == .deviceBlocked && registry.key(id)?.counter == 1)
+        #expect(await unregister(second) == nil)
+        #expect(asked.withLock { $0 } == [Identity](repeating: .signed(id), count: 3))
+    }
+
     @Test func `what can't be recorded isn't done`() async throws {
         var device = SimulatedDevice(app: Bench.app)
         let refusal = Refusal(.auditUnavailable, detail: "")
-        let outcome = await registrar.registerSigned(request(try sent(&device))) { _ in refusal }
+        let outcome = await registrar.registerSigned(request(try sent(&device)), ifBlocked: { _ in nil }) { _ in refusal
+        }
         #expect(outcome.refusal?.answer == .auditUnavailable)
         #expect(signed.bench.registry.key(try #require(KeyID(bytes: device.keyID))) == nil)
     }

@@ -71,6 +71,9 @@ extension Refusal {
         refusal.isOfSignedRequest = true
         return refusal
     }
+
+    /// The same refusal of a request that is signed by itself.
+    var ofSignedRequest: Refusal { .signed(answer, detail: detail, retryAfter: retryAfter, failed: failed) }
 }
 
 extension Refusal {

@@ -101,8 +101,10 @@ final class SignedRequestEndpoints {
         }
         let request = SignedEndpointRequest(exchange, context)
         let pinned = Pinned((exchange: exchange, endpoints: self), to: exchange.reactor)
-        Task(executorPreference: pending.threads) { [registrar = services.registrar, record, pending] in
-            let outcome = await registrar.registerSigned(request) { record.refuseUnwritten($0, context) }
+        Task(executorPreference: pending.threads) { [registrar = services.registrar, gate, record, pending] in
+            let outcome = await registrar.registerSigned(request, ifBlocked: gate.refuseBlocked) {
+                record.refuseUnwritten($0, context)
+            }
             pinned.reactor.submit {
                 pinned.value.endpoints.answer(pinned.value.exchange, outcome, context)
                 pending.end()
@@ -114,9 +116,10 @@ final class SignedRequestEndpoints {
         guard pending.begin() else { return end(exchange, Self.busy, context) }
         let request = SignedEndpointRequest(exchange, context)
         let pinned = Pinned((exchange: exchange, endpoints: self), to: exchange.reactor)
-        Task(executorPreference: pending.threads) { [services, record, pending] in
+        Task(executorPreference: pending.threads) { [services, gate, record, pending] in
             let refusal = await services.registrar.unregister(
-                request, unless: { record.refuseUnwrittenEnd(of: $0, context) }, forget: services.forget)
+                request, ifBlocked: gate.refuseBlocked, unless: { record.refuseUnwrittenEnd(of: $0, context) },
+                forget: services.forget)
             pinned.reactor.submit {
                 pinned.value.endpoints.end(pinned.value.exchange, refusal, context)
                 pending.end()
