@@ -44,7 +44,7 @@ struct SignedRegistrarTests {
         await registrar.registerSigned(request(sent), ifBlocked: { _ in nil }) { _ in nil }
     }
 
-    private func unregister(_ sent: SignedBench.Sent) async -> Refusal? {
+    private func unregister(_ sent: SignedBench.Sent) async -> UnregistrationOutcome {
         let registry = signed.bench.registry
         return await registrar.unregister(request(sent), ifBlocked: { _ in nil }, unless: { _ in nil }) {
             _ = registry.forget($0)
@@ -146,14 +146,14 @@ struct SignedRegistrarTests {
 
     @Test func `unregistering needs the key's signature, and forgets the key`() async throws {
         var device = SimulatedDevice(app: Bench.app)
-        #expect(await unregister(try sent(&device, attests: false))?.answer == .deviceNotRegistered)
+        #expect(await unregister(try sent(&device, attests: false)).refusal?.answer == .deviceNotRegistered)
         #expect(await register(try sent(&device)).registered != nil)
         var other = try signed.bench.registeredDevice()
         var stolen = try sent(&other, attests: false)
         stolen[.keyID] = SignedBench.base64(device.keyID)
-        #expect(await unregister(stolen)?.answer == .signedAssertionRejected)
-        #expect(await unregister(try sent(&device, attests: false)) == nil)
-        #expect(await unregister(try sent(&device, attests: false))?.answer == .deviceNotRegistered)
+        #expect(await unregister(stolen).refusal?.answer == .signedAssertionRejected)
+        #expect(await unregister(try sent(&device, attests: false)).isDone)
+        #expect(await unregister(try sent(&device, attests: false)).refusal?.answer == .deviceNotRegistered)
         #expect(await register(try sent(&device)).registered?.wasKnown == false)
     }
 
@@ -177,14 +177,14 @@ struct SignedRegistrarTests {
         }
         // What was refused is good afterwards.
         #expect(await register(first).registered != nil)
-        let refusal = await registrar.unregister(
+        let outcome = await registrar.unregister(
             request(second), ifBlocked: blocking,
             unless: { _ in
                 Issue.record("nothing is recorded")
                 return nil
             }, forget: { _ in Issue.record("nothing is forgotten") })
-        #expect(refusal?.answer == .deviceBlocked && registry.key(id)?.counter == 1)
-        #expect(await unregister(second) == nil)
+        #expect(outcome.refusal?.answer == .deviceBlocked && registry.key(id)?.counter == 1)
+        #expect(await unregister(second).isDone)
         #expect(asked.withLock { $0 } == [Identity](repeating: .signed(id), count: 3))
     }
 
@@ -195,5 +195,64 @@ struct SignedRegistrarTests {
         }
         #expect(outcome.refusal?.answer == .auditUnavailable)
         #expect(signed.bench.registry.key(try #require(KeyID(bytes: device.keyID))) == nil)
+    }
+
+    /// What the audit log gets, and what becomes of the key.
+    private final class Ending: Sendable {
+        private let lines = Mutex(0)
+        private let forgotten = Mutex(0)
+        var counts: [Int] { [lines.withLock { $0 }, forgotten.withLock { $0 }] }
+        func record() { lines.withLock { $0 += 1 } }
+        func forget() { forgotten.withLock { $0 += 1 } }
+    }
+
+    private func unregister(
+        _ sent: SignedBench.Sent, _ ending: Ending, refusing refusal: Refusal? = nil, failing: KeyRegistryError? = nil
+    ) async -> UnregistrationOutcome {
+        await registrar.unregister(
+            request(sent), ifBlocked: { _ in nil },
+            unless: { _ in
+                ending.record()
+                return refusal
+            },
+            forget: { _ throws(KeyRegistryError) in
+                ending.forget()
+                if let failing { throw failing }
+            })
+    }
+
+    @Test func `an end is recorded when challenge and counter are used, and not before`() async throws {
+        var device = SimulatedDevice(app: Bench.app)
+        #expect(await register(try sent(&device)).registered != nil)
+        let ending = Ending()
+        // Its challenge is spent, its counter used, its counter too high: no line says that it was unregistered.
+        let spent = try sent(&device, attests: false)
+        #expect(await register(spent).registered != nil)
+        #expect(await unregister(spent, ending).refusal?.answer == .signedChallengeRefused)
+        device.counter -= 1
+        #expect(await unregister(try sent(&device, attests: false), ending).refusal?.answer == .signedAssertionRejected)
+        let counter = device.counter
+        device.counter += 2_000_000
+        #expect(await unregister(try sent(&device, attests: false), ending).refusal?.answer == .signedKeyMismatch)
+        device.counter = counter
+        #expect(ending.counts == [0, 0])
+        let full = Refusal(.auditUnavailable, detail: "")
+        let unwritten = await unregister(try sent(&device, attests: false), ending, refusing: full)
+        #expect(unwritten.refusal?.answer == .auditUnavailable && ending.counts == [1, 0])
+        guard case .unstored(let refusal) = await unregister(try sent(&device, attests: false), ending, failing: .busy)
+        else { return #expect(Bool(false), "a failure after the line is told from a refusal before it") }
+        #expect(refusal.answer == .attestationUnavailable && refusal.retryAfter != nil && ending.counts == [2, 1])
+        #expect(await unregister(try sent(&device, attests: false), ending).isDone && ending.counts == [3, 2])
+    }
+}
+
+extension UnregistrationOutcome {
+    fileprivate var isDone: Bool { if case .unregistered = self { true } else { false } }
+
+    fileprivate var refusal: Refusal? {
+        switch self {
+        case .unregistered: nil
+        case .refused(let refusal), .unstored(let refusal): refusal
+        }
     }
 }

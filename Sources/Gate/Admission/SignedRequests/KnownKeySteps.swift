@@ -74,28 +74,3 @@ struct KnownKeySteps: DecisionSteps {
         return .decided(.registered(key))
     }
 }
-
-/// The end of a registration: the key signs it, then it is forgotten.
-struct UnregistrationSteps: DecisionSteps {
-    private var steps: KnownKeySteps
-    private let store: GateStore
-
-    init(
-        _ signature: PresentedEndpointSignature, _ settings: AppAttestSettings,
-        unless refuse: @escaping @Sendable (KeyID) -> Refusal?
-    ) {
-        let unknown = Refusal.signed(
-            .deviceNotRegistered, detail: "key is not registered", failed: .unregistered(signature.key))
-        steps = KnownKeySteps(signature, settings, unknown: unknown) { refuse($0.id) }
-        store = settings.store
-    }
-
-    mutating func next(_ answer: StoreAnswer?, at moment: Moment) -> Step<Refusal?> {
-        if case .forget = answer { return .decided(nil) }
-        return switch steps.next(answer, at: moment) {
-        case .ask(let question, let store): .ask(question, of: store)
-        case .decided(.registered(let key)): .ask(.forget(key.id), of: store)
-        case .decided(.refused(let refusal)), .decided(.unstored(let refusal)): .decided(refusal)
-        }
-    }
-}

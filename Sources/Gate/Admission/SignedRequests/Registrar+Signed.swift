@@ -30,24 +30,25 @@ extension Registrar {
     }
 
     /// - Parameters:
-    ///   - refuse: called right before the key is forgotten, and records that.
+    ///   - refuse: called when nothing but the store can fail any more, right before the key is forgotten, and records
+    ///     that.
     ///   - forget: closes the key's sessions and removes it.
     package func unregister(
         _ request: SignedEndpointRequest, ifBlocked: Blocking,
         unless refuse: @escaping @Sendable (KeyID) -> Refusal?,
         forget: @escaping @Sendable (KeyID) async throws(KeyRegistryError) -> Void
-    ) async -> Refusal? {
+    ) async -> UnregistrationOutcome {
         let steps: UnregistrationSteps
         do throws(RefusedRequest) {
             steps = UnregistrationSteps(try signature(of: request, ifBlocked), settings, unless: refuse)
         } catch {
-            return error.refusal
+            return .refused(error.refusal)
         }
         var waiting = waiting
         waiting.forget = forget
         switch await Decision(steps).run(at: request.moment, asking: waiting) {
-        case .success(let refusal): return refusal
-        case .failure(let error): return Self.unavailable(error)
+        case .success(let outcome): return outcome
+        case .failure(let error): return .refused(Self.unavailable(error))
         }
     }
 
