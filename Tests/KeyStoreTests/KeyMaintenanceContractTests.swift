@@ -46,8 +46,11 @@ struct KeyMaintenanceContractTests {
     func `erases a key, which is refused in between and can be registered afterwards`(kind: Kind) async throws {
         let (store, owner) = try await kind.make()
         _ = try await store.enrol(key(1))
+        #expect(try await store.standing(of: .sample(1))?.isBeingErased == false)
         #expect(try await store.beginErasure(of: .sample(1), at: 5))
         #expect(try await store.standing(of: .sample(1))?.isRevoked == true)
+        #expect(try await store.standing(of: .sample(1))?.isBeingErased == true)
+        #expect(try await store.key(.sample(1))?.isBeingErased == true)
         #expect(try await store.enrol(key(1)) == .revoked)
         #expect(try await store.beginErasure(of: .sample(1), at: 6))
         #expect(try await store.finishErasure(of: .sample(1)) == Erasure(key: .removed, places: 0))
@@ -64,6 +67,7 @@ struct KeyMaintenanceContractTests {
         if later { #expect(try await store.beginErasure(of: .sample(1), at: 5)) }
         _ = try await store.revoke(.sample(1), reason: "stolen phone", at: 77)
         if !later { #expect(try await !store.beginErasure(of: .sample(1), at: 99)) }
+        #expect(try await store.standing(of: .sample(1))?.isBeingErased == false)
         for _ in 0..<2 {
             let erasure = try await store.finishErasure(of: .sample(1))
             #expect(erasure == Erasure(key: .reducedToRevocation, places: 0))

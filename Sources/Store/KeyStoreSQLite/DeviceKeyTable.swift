@@ -143,7 +143,9 @@ extension DeviceKeyTable {
         """
 
     private static let standing = """
-        SELECT public_key, app, environment, trust_root, counter, revoked_at FROM device_key WHERE key_id = ?
+        SELECT public_key, app, environment, trust_root, counter, revoked_at,
+            revoked_at IS NOT NULL AND revocation_reason IS '\(DeviceKey.erasingReason)'
+        FROM device_key WHERE key_id = ?
         """
 
     /// The rule of `KeyCounters`, in one statement, whose expressions all read the row of before. What is known of the
@@ -187,7 +189,7 @@ extension DeviceKeyTable {
         return KeyStanding(
             id: id, publicKeyX963: try required(bytes(row[0])), app: try required(text(row[1])),
             environment: try required(text(row[2])), trustRoot: try required(bytes(row[3])), counter: counter,
-            isRevoked: try integer(row[5]) != nil)
+            isRevoked: try integer(row[5]) != nil, isBeingErased: try integer(row[6]) == 1)
     }
 
     static let damage = KeyRegistryError.unavailable("a record in the key store is damaged")

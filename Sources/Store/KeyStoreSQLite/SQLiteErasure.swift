@@ -15,7 +15,7 @@ extension SQLiteKeyDatabase {
     ) throws(KeyRegistryError) -> Bool {
         try administer(until: deadline) { database in
             guard let known = try DeviceKeyTable.fetch(id, from: database) else { return false }
-            if known.isRevoked { return known.revocationReason == DeviceKey.erasingReason }
+            if known.isRevoked { return known.isBeingErased }
             return try DeviceKeyTable.revoke(id, reason: DeviceKey.erasingReason, at: time, in: database)
         }
     }
@@ -32,7 +32,7 @@ extension SQLiteKeyDatabase {
             guard let known = try DeviceKeyTable.fetch(id, from: database) else {
                 return Erasure(key: .unknown, places: places)
             }
-            guard known.isRevoked, known.revocationReason != DeviceKey.erasingReason else {
+            guard known.isRevoked, !known.isBeingErased else {
                 try DeviceKeyTable.delete(id, from: database)
                 return Erasure(key: .removed, places: places)
             }

@@ -47,6 +47,7 @@ struct SignedRegistrarTests {
     private func unregister(_ sent: SignedBench.Sent) async -> UnregistrationOutcome {
         let registry = signed.bench.registry
         return await registrar.unregister(request(sent), ifBlocked: { _ in nil }, unless: { _ in nil }) {
+            if registry.key($0)?.isBeingErased == true { _ = registry.restore($0) }
             _ = registry.forget($0)
         }
     }
@@ -186,6 +187,34 @@ struct SignedRegistrarTests {
         #expect(outcome.refusal?.answer == .deviceBlocked && registry.key(id)?.counter == 1)
         #expect(await unregister(second).isDone)
         #expect(asked.withLock { $0 } == [Identity](repeating: .signed(id), count: 3))
+    }
+
+    @Test func `an erasure that was interrupted goes on, and is no revocation`() async throws {
+        var device = SimulatedDevice(app: Bench.app)
+        #expect(await register(try sent(&device)).registered != nil)
+        let (id, registry) = (try #require(KeyID(bytes: device.keyID)), signed.bench.registry)
+        #expect(registry.revoke(id, reason: DeviceKey.erasingReason, at: 1))
+        // The client makes another key.
+        for attests in [true, false] {
+            let refusal = await register(try sent(&device, attests: attests)).refusal
+            #expect(refusal?.answer == .reattestationRequired && refusal?.status == 428)
+        }
+        #expect(try signed.refusal(try signed.first(&device)).answer == .reattestationRequired)
+        let assertion = signed.bench.request(try signed.bench.assertion(by: &device))
+        #expect(signed.gate.evaluate(assertion).refusal?.answer == .unknownKey)
+        // Or it asks again. That takes its signature, and each challenge is good once.
+        var other = try signed.bench.registeredDevice()
+        var stolen = try sent(&other, attests: false)
+        stolen[.keyID] = SignedBench.base64(device.keyID)
+        #expect(await unregister(stolen).refusal?.answer == .signedAssertionRejected)
+        let good = try sent(&device, attests: false)
+        #expect(await unregister(good).isDone)
+        #expect(await unregister(good).refusal?.answer == .signedChallengeRefused)
+        #expect(await register(try sent(&device)).registered?.wasKnown == false)
+        // What an operator has revoked stays so.
+        #expect(registry.revoke(id, reason: "lost", at: 1))
+        #expect(await unregister(try sent(&device, attests: false)).refusal?.answer == .keyRevoked)
+        #expect(await register(try sent(&device)).refusal?.answer == .keyRevoked)
     }
 
     @Test func `what can't be recorded isn't done`() async throws {

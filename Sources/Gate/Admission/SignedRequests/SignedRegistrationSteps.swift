@@ -67,7 +67,9 @@ struct SignedRegistrationSteps: DecisionSteps {
     }
 
     private mutating func enrol(_ verified: VerifiedAttestation, at moment: Moment) -> Step<RegistrationOutcome> {
-        var steps = EnrolmentSteps(verified, as: signature.key, in: check.settings.store, at: began, unless: refuse)
+        var steps = EnrolmentSteps(
+            verified, as: signature.key, in: check.settings.store, at: began,
+            whileErased: .beingErased(signature.key), unless: refuse)
         defer { enrolment = steps }
         return steps.next(nil, at: moment)
     }

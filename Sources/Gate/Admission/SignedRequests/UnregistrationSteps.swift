@@ -1,7 +1,7 @@
 import KeyStore
 
 /// The end of a registration: the key signs it, challenge and counter are used, the end is recorded, then the key is
-/// forgotten. What is refused before it is recorded leaves no line of an end that wasn't one.
+/// forgotten. A key whose end was interrupted goes on with it. What is refused before it is recorded leaves no line of an end that wasn't one.
 struct UnregistrationSteps: DecisionSteps {
     private var steps: KnownKeySteps
     private let key: KeyID
@@ -15,7 +15,7 @@ struct UnregistrationSteps: DecisionSteps {
     ) {
         let unknown = Refusal.signed(
             .deviceNotRegistered, detail: "key is not registered", failed: .unregistered(signature.key))
-        steps = KnownKeySteps(signature, settings, unknown: unknown) { _ in nil }
+        steps = KnownKeySteps(signature, settings, unknown: unknown, finishing: true) { _ in nil }
         key = signature.key
         store = settings.store
         self.refuse = refuse
