@@ -60,6 +60,24 @@ struct KeyMaintenanceContractTests {
         withExtendedLifetime(owner) {}
     }
 
+    @Test(arguments: Kind.allCases)
+    func `names the keys whose erasure has begun before a time and hasn't ended`(kind: Kind) async throws {
+        let (store, owner) = try await kind.make()
+        for byte in UInt8(1)...5 { _ = try await store.enrol(key(byte)) }
+        for byte in UInt8(1)...4 { #expect(try await store.beginErasure(of: .sample(byte), at: Int64(byte) * 10)) }
+        _ = try await store.revoke(.sample(5), reason: "lost", at: 1)
+        _ = try await store.revoke(.sample(4), reason: "lost", at: 41)
+        #expect(try await store.unfinishedErasures(begunBefore: 10, limit: 9) == [])
+        #expect(try await store.unfinishedErasures(begunBefore: 11, limit: 9) == [.sample(1)])
+        let all = try await store.unfinishedErasures(begunBefore: .max, limit: 9)
+        #expect(all.sorted() == [.sample(1), .sample(2), .sample(3)])
+        #expect(try await store.unfinishedErasures(begunBefore: .max, limit: 2).count == 2)
+        _ = try await store.finishErasure(of: .sample(1))
+        _ = try await store.restore(.sample(2))
+        #expect(try await store.unfinishedErasures(begunBefore: .max, limit: 9) == [.sample(3)])
+        withExtendedLifetime(owner) {}
+    }
+
     @Test(arguments: Kind.allCases, [false, true])
     func `reduces a revoked key to its revocation, which keeps it out`(kind: Kind, later: Bool) async throws {
         let (store, owner) = try await kind.make()

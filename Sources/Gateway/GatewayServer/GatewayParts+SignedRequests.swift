@@ -20,13 +20,14 @@ extension GatewayParts {
         guard live.signedRequests.isOn == .on, let appAttest, let store = state.store else { return nil }
         let settings = SignedRequestSettings(
             appAttest: appAttest.settings, origins: appAttest.tokens?.origins ?? .unknown)
+        let erasure = DeviceErasure(store: store.keys)
         let maximum = live.connections.maximumBodyBytes
         return SignedRequestParts(
             settings: settings,
             services: SignedRequestServices(
                 challenges: state.challenges, limits: state.endpoints, registrar: appAttest.services.registrar,
                 prefix: live.signedRequests.prefix ?? ""
-            ) { id async throws(KeyRegistryError) in try await forget(id, in: store.keys) },
+            ) { id async throws(KeyRegistryError) in try await forget(id, by: erasure) },
             authorization: SignedAuthorization(
                 settings, blockList: live.blockList, fleetBlockList: fleetBlockList,
                 seesBodies: live.internalListener.body == .forwarded, maximumBodyBytes: maximum))
@@ -41,12 +42,10 @@ extension GatewayParts {
     /// How long gateways have to close the sessions of a key before it is removed: three looks at the store.
     private static let notice = RevocationWatcher.interval * 3
 
-    /// As an operator erases a device, but for its development tokens: gateways close the sessions of what is revoked,
-    /// not of what is gone.
-    private static func forget(_ id: KeyID, in store: any KeyMaintenance) async throws(KeyRegistryError) {
-        let now = Int64(Date.now.timeIntervalSince1970 * 1_000)
-        if try await store.beginErasure(of: id, at: now) { try? await Task.sleep(for: notice) }
-        let holders = Identity.ofDevice(id, grants: []).compactMap { HolderMark(bytes: $0.mark) }
-        _ = try await store.finishErasure(of: id, holders: holders)
+    /// Gateways close the sessions of what is revoked, not of what is gone.
+    private static func forget(_ id: KeyID, by erasure: DeviceErasure) async throws(KeyRegistryError) {
+        try await erasure.begin(id, at: Int64(Date.now.timeIntervalSince1970 * 1_000))
+        try? await Task.sleep(for: notice)
+        try await erasure.finish(id)
     }
 }

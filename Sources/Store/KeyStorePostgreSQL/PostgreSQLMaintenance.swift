@@ -50,6 +50,15 @@ extension PostgreSQLKeyRegistry: KeyMaintenance {
         }
     }
 
+    package func unfinishedErasures(
+        begunBefore time: Int64, limit: Int
+    ) async throws(KeyRegistryError) -> [KeyID] {
+        let values: [SQLValue] = [.integer(time), .integer(Int64(min(limit, SQLStatement.largestPage)))]
+        return try await answer(.unfinishedErasures, values) { rows throws(DatabaseError) in
+            try rows.map { row throws(DatabaseError) in try row.keyID(0) }
+        }
+    }
+
     package func places(ofDevice device: KeyID) async throws(KeyRegistryError) -> [DevelopmentPlace] {
         try await answer(.places, [.bytes(device.bytes)]) { rows throws(DatabaseError) in
             try rows.map { row throws(DatabaseError) in
@@ -88,6 +97,12 @@ extension SQLStatement {
         "begin_erasure", isDurable: true, "SELECT portcullis.begin_erasure($1::bytea, $2::int8)")
     fileprivate static let finishErasure = SQLStatement(
         "finish_erasure", isDurable: true, "SELECT key, places FROM portcullis.finish_erasure($1::bytea, $2::bytea[])")
+    fileprivate static let unfinishedErasures = SQLStatement(
+        "unfinished_erasures", maximumRows: largestPage,
+        """
+        SELECT key_id FROM portcullis.device_key
+        WHERE revoked_at < $1::int8 AND revocation_reason = '\(DeviceKey.erasingReason)' LIMIT $2::int8
+        """)
     fileprivate static let places = SQLStatement(
         "places", maximumRows: DevelopmentTokenLimits.maximumTokens,
         """

@@ -121,6 +121,13 @@ enum DeviceKeyTable {
         return try Set(Row.fetchAll(statement).compactMap { KeyID(bytes: try required(bytes($0[0]))) })
     }
 
+    static func beingErased(before time: Int64, limit: Int, from database: Database) throws -> [KeyID] {
+        let statement = try database.cachedStatement(
+            sql: "SELECT key_id FROM device_key WHERE revoked_at < ? AND revocation_reason = ? LIMIT ?")
+        return try Row.fetchAll(statement, arguments: [time, DeviceKey.erasingReason, limit])
+            .compactMap { KeyID(bytes: try required(bytes($0[0]))) }
+    }
+
     /// Throws if an expected table or column is missing.
     static func checkStatements(_ database: Database) throws {
         _ = try database.makeStatement(sql: selection)

@@ -41,6 +41,12 @@ extension SQLiteKeyDatabase {
         }
     }
 
+    package func unfinishedErasures(begunBefore time: Int64, limit: Int) throws(KeyRegistryError) -> [KeyID] {
+        try readers.use { database in
+            try DeviceKeyTable.beingErased(before: time, limit: limit, from: database)
+        }
+    }
+
     package func places(ofDevice device: KeyID) throws(KeyRegistryError) -> [DevelopmentPlace] {
         try readers.use { database in
             let rows = try Row.fetchAll(
@@ -105,6 +111,14 @@ extension SQLiteKeyRegistry: KeyMaintenance {
     package func finishErasure(of id: KeyID, holders: [HolderMark]) async throws(KeyRegistryError) -> Erasure {
         try await write { database, deadline throws(KeyRegistryError) in
             try database.finishErasure(of: id, holders: holders, until: deadline)
+        }
+    }
+
+    package func unfinishedErasures(
+        begunBefore time: Int64, limit: Int
+    ) async throws(KeyRegistryError) -> [KeyID] {
+        try await read { database throws(KeyRegistryError) in
+            try database.unfinishedErasures(begunBefore: time, limit: limit)
         }
     }
 
