@@ -16,8 +16,9 @@ extension GatewayParts {
     static func signedRequests(
         _ live: LiveConfiguration, _ appAttest: AppAttestParts?, _ fleetBlockList: SharedBlockList?,
         state: GatewayState
-    ) -> SignedRequestParts? {
+    ) throws(GatewayError) -> SignedRequestParts? {
         guard live.signedRequests.isOn == .on, let appAttest, let store = state.store else { return nil }
+        try store.checkErasing()
         let settings = SignedRequestSettings(
             appAttest: appAttest.settings, origins: appAttest.tokens?.origins ?? .unknown)
         let erasure = DeviceErasure(store: store.keys)

@@ -70,6 +70,10 @@ extension PostgreSQLKeyRegistry: KeyMaintenance {
         }
     }
 
+    package func mayEraseBlocking() throws(KeyRegistryError) -> Bool {
+        try blocking(.mayErase, []) { rows throws(DatabaseError) in try rows.only().boolean(0) }
+    }
+
     package func settle() async throws(KeyRegistryError) { try await forgetChanges() }
 
     /// Forgets old entries of the feed of changes.
@@ -102,6 +106,15 @@ extension SQLStatement {
         """
         SELECT key_id FROM portcullis.device_key
         WHERE revoked_at < $1::int8 AND revocation_reason = '\(DeviceKey.erasingReason)' LIMIT $2::int8
+        """)
+    /// Also what `finish_erasure` does to a key that is gone already, or revoked.
+    fileprivate static let mayErase = SQLStatement(
+        "may_erase",
+        """
+        SELECT has_table_privilege('portcullis.device_key', 'DELETE')
+            AND has_table_privilege('portcullis.development_place', 'DELETE')
+            AND bool_and(has_column_privilege('portcullis.device_key', c.name, 'UPDATE'))
+        FROM unnest(ARRAY['registered_at', 'revoked_at', 'revocation_reason']) c (name)
         """)
     fileprivate static let places = SQLStatement(
         "places", maximumRows: DevelopmentTokenLimits.maximumTokens,
