@@ -60,7 +60,8 @@ GRANT INSERT, DELETE, UPDATE ON portcullis.holding TO :"gateway";
 -- GRANT UPDATE (revoked_at, revocation_reason) ON portcullis.device_key TO :"gateway";
 -- GRANT DELETE ON portcullis.device_key TO :"gateway";
 -- GRANT UPDATE (revoked_at) ON portcullis.development_token TO :"gateway";
--- With SIGNED_REQUESTS=on devices unregister themselves:
--- GRANT UPDATE (revoked_at, revocation_reason) ON portcullis.device_key TO :"gateway";
--- GRANT DELETE ON portcullis.device_key, portcullis.development_place TO :"gateway";
+-- With SIGNED_REQUESTS=on devices unregister themselves; without these three lines such a gateway doesn't start:
+-- GRANT UPDATE (registered_at, revoked_at, revocation_reason) ON portcullis.device_key TO :"gateway";
+-- GRANT DELETE ON portcullis.device_key TO :"gateway";
+-- GRANT DELETE ON portcullis.development_place TO :"gateway";
 COMMIT;

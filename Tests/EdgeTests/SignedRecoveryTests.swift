@@ -176,6 +176,53 @@ extension EdgeTests {
 
         // MARK: Kills in the middle
 
+        /// Kills the gateway when the key is marked and not yet removed, and starts it again.
+        ///
+        /// - Returns: nil if the device was gone first.
+        private func killed(_ gateway: GatewayProcess, whileErasing client: SignedClient) async throws
+            -> GatewayProcess?
+        {
+            let ending = Task { try? await client.unregister() }
+            try await gateway.eventually("the erasure begins") {
+                let shown = try await gateway.keys("show", client.device.keyID)
+                return shown.ending != .exited(0) || shown.outputText.contains("(its erasure has begun)")
+            }
+            try await gateway.killNow()
+            _ = await ending.value
+            let next = try await GatewayProcess.start(gateway.settings, in: gateway.directory)
+            client.move(to: next)
+            let shown = try await next.keys("show", client.device.keyID)
+            guard shown.outputText.contains("(its erasure has begun)") else {
+                _ = try await next.stop()
+                return nil
+            }
+            return next
+        }
+
+        @Test(arguments: [true, false])
+        func `after a kill in an unregistration a device goes on with it, or gets a new key`(asksAgain: Bool)
+            async throws
+        {
+            for _ in 0..<10 {
+                let (first, client) = try await start()
+                #expect(try await client.register().status == 201)
+                guard let gateway = try await killed(first, whileErasing: client) else { continue }
+                let device = client.device.keyID
+                if asksAgain {
+                    #expect(try await client.unregister().status == 200)
+                    expectRefusal(try await client.unregister(), 404, "unknown_key")
+                    #expect(try await gateway.keys("show", device).ending == .exited(1))
+                    #expect(client.rotations == 0)
+                } else {
+                    #expect(try await client.register().status == 201)
+                    #expect(client.rotations == 1 && client.device.keyID != device)
+                    #expect(try await request(gateway, client).answer.status == 204)
+                }
+                return
+            }
+            Issue.record("the gateway was never killed between the two steps")
+        }
+
         @Test func `after a kill no counter passes twice, answered or not, in any place of the window`() async throws {
             let (first, client) = try await start()
             var gateway = first

@@ -90,6 +90,24 @@ extension EdgeTests {
             #expect(client.rotations == 0)
         }
 
+        @Test func `a blocked key neither registers nor unregisters, and its record stays`() async throws {
+            let directory = try TemporaryDirectory()
+            let list = try directory.write("# none\n", to: "blocked")
+            let edge = try await start(["BLOCK_LIST_PATH": list, "CONTROL_SOCKET_PATH": directory.file("control")])
+            let client = try SignedClient(apple, at: edge.gateway)
+            #expect(try await client.register().status == 201)
+            _ = try directory.write("key \(client.device.keyID)\n", to: "blocked")
+            let reload = try await GatewayProcess.run(["reload", "--socket", directory.file("control")])
+            #expect(reload.ending == .exited(0), "\(reload)")
+            for path in ["/register", "/devices"] {
+                expectRefusal(try await client.register(path: path), 403, "device_blocked")
+            }
+            expectRefusal(try await client.unregister(), 403, "device_blocked")
+            expectRefusal(try await client.unregister("DELETE", path: "/devices"), 403, "device_blocked")
+            #expect(client.rotations == 0)
+            #expect(try await edge.gateway.keys("show", client.device.keyID).ending == .exited(0))
+        }
+
         // MARK: Upgrades
 
         @Test func `a signature opens a WebSocket, once, and unregistering closes it`() async throws {

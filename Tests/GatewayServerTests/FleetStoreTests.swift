@@ -41,6 +41,31 @@ struct FleetStoreTests {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
+    @Test func `a role that may not erase devices is named at the start`() throws {
+        let role = "plain_of_\(database)"
+        let session = try server.session(database: database)
+        try session.run(
+            """
+            CREATE ROLE \(role) LOGIN; GRANT USAGE ON SCHEMA portcullis TO \(role);
+            GRANT ALL ON ALL TABLES IN SCHEMA portcullis TO \(role);
+            REVOKE DELETE ON portcullis.device_key FROM \(role)
+            """)
+        let settings = [
+            "STORE_URL": "postgresql://\(role)@/\(database)?host=\(server.directory)",
+            "STORE_SECRETS_KEY_PATH": folder.file("keys"), "STORE_TIMEOUT_MS": "10000",
+        ]
+        let configuration = try #require(
+            try ConfigurationLoading.loadFleetStore(environment: settings, environmentFile: nil))
+        let store = try FleetStore(
+            configuration, StoreObserver(now: { 0 }) { _, _, _ in },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let error = #expect(throws: GatewayError.self) { try store.checkErasing() }
+        let text = "\(try #require(error))"
+        #expect(text.contains("SIGNED_REQUESTS=on") && text.contains("postgresql-roles.sql"), "\(text)")
+        try session.run("GRANT DELETE ON portcullis.device_key TO \(role)")
+        try store.checkErasing()
+    }
+
     private func mark(_ number: UInt8, expires: Int64 = .max) throws -> SingleUseMark {
         try #require(SingleUseMark(.challenge, bytes: [number], expires: expires))
     }

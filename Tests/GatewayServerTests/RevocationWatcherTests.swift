@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import KeyStore
 import Logging
 import Settings
@@ -30,6 +31,46 @@ struct RevocationWatcherTests {
             id: try #require(KeyID(bytes: [UInt8](repeating: byte, count: KeyID.length))), publicKeyX963: [4],
             app: "app", environment: "production", trustRoot: [7], counter: 0, receipt: [], validationCategory: nil,
             bundleVersion: nil, registeredAt: 1)
+    }
+
+    @Test func `who waits for a look gets one that began afterwards, when its sessions are closed`() async throws {
+        let (store, key) = (try store("own.sqlite"), try key(1))
+        _ = try await store.enrol(key)
+        let (releases, releasing) = AsyncStream.makeStream(of: Void.self)
+        let closed = Mutex<Set<KeyID>>([])
+        let watcher = RevocationWatcher(try SQLiteRevocations(of: store), logger: logger) { revocations in
+            guard !revocations.keys.isEmpty else { return }
+            for await _ in releases { break }
+            closed.withLock { $0 = revocations.keys }
+        }
+        // Nobody looks.
+        #expect(await !watcher.hasLooked(within: .zero))
+        await watcher.lookOnce()
+        #expect(await !watcher.hasLooked(within: .zero))
+
+        let own = OwnRevocationWatcher()
+        #expect(await !own.hasLooked(within: .zero))
+        own.set(watcher)
+        let watch = Task { await watcher.run() }
+        #expect(await own.hasLooked(within: .seconds(60)))
+        #expect(try await store.beginErasure(of: key.id, at: 1))
+        let waiting = Task { await own.hasLooked(within: .seconds(60)) ? closed.withLock { $0 } : [] }
+        releasing.yield()
+        #expect(await waiting.value == [key.id])
+        watch.cancel()
+    }
+
+    @Test func `a look that fails is none`() async throws {
+        let store = try store("failing.sqlite")
+        let watcher = RevocationWatcher(try SQLiteRevocations(of: store), logger: logger) { _ in }
+        let watch = Task { await watcher.run() }
+        #expect(await watcher.hasLooked(within: .seconds(60)))
+        let database = try DatabaseQueue(path: bench.folder + "/failing.sqlite")
+        try await database.write { try $0.execute(sql: "DELETE FROM revision WHERE part = 2") }
+        #expect(await !watcher.hasLooked(within: .milliseconds(200)))
+        try await database.write { try $0.execute(sql: "INSERT INTO revision VALUES (2, random())") }
+        #expect(await watcher.hasLooked(within: .seconds(60)))
+        watch.cancel()
     }
 
     @Test func `a revocation is noticed while another store's registrations wait for its disk`() async throws {

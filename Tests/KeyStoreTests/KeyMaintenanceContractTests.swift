@@ -46,14 +46,35 @@ struct KeyMaintenanceContractTests {
     func `erases a key, which is refused in between and can be registered afterwards`(kind: Kind) async throws {
         let (store, owner) = try await kind.make()
         _ = try await store.enrol(key(1))
+        #expect(try await store.standing(of: .sample(1))?.isBeingErased == false)
         #expect(try await store.beginErasure(of: .sample(1), at: 5))
         #expect(try await store.standing(of: .sample(1))?.isRevoked == true)
+        #expect(try await store.standing(of: .sample(1))?.isBeingErased == true)
+        #expect(try await store.key(.sample(1))?.isBeingErased == true)
         #expect(try await store.enrol(key(1)) == .revoked)
         #expect(try await store.beginErasure(of: .sample(1), at: 6))
         #expect(try await store.finishErasure(of: .sample(1)) == Erasure(key: .removed, places: 0))
         #expect(try await store.key(.sample(1)) == nil)
         #expect(try await !store.beginErasure(of: .sample(1), at: 7))
         #expect(try await store.enrol(key(1)) == .enrolled)
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `names the keys whose erasure has begun before a time and hasn't ended`(kind: Kind) async throws {
+        let (store, owner) = try await kind.make()
+        for byte in UInt8(1)...5 { _ = try await store.enrol(key(byte)) }
+        for byte in UInt8(1)...4 { #expect(try await store.beginErasure(of: .sample(byte), at: Int64(byte) * 10)) }
+        _ = try await store.revoke(.sample(5), reason: "lost", at: 1)
+        _ = try await store.revoke(.sample(4), reason: "lost", at: 41)
+        #expect(try await store.unfinishedErasures(begunBefore: 10, limit: 9) == [])
+        #expect(try await store.unfinishedErasures(begunBefore: 11, limit: 9) == [.sample(1)])
+        let all = try await store.unfinishedErasures(begunBefore: .max, limit: 9)
+        #expect(all.sorted() == [.sample(1), .sample(2), .sample(3)])
+        #expect(try await store.unfinishedErasures(begunBefore: .max, limit: 2).count == 2)
+        _ = try await store.finishErasure(of: .sample(1))
+        _ = try await store.restore(.sample(2))
+        #expect(try await store.unfinishedErasures(begunBefore: .max, limit: 9) == [.sample(3)])
         withExtendedLifetime(owner) {}
     }
 
@@ -64,6 +85,7 @@ struct KeyMaintenanceContractTests {
         if later { #expect(try await store.beginErasure(of: .sample(1), at: 5)) }
         _ = try await store.revoke(.sample(1), reason: "stolen phone", at: 77)
         if !later { #expect(try await !store.beginErasure(of: .sample(1), at: 99)) }
+        #expect(try await store.standing(of: .sample(1))?.isBeingErased == false)
         for _ in 0..<2 {
             let erasure = try await store.finishErasure(of: .sample(1))
             #expect(erasure == Erasure(key: .reducedToRevocation, places: 0))

@@ -84,6 +84,7 @@ package final class Gateway: Sendable {
         revocations = try state.store.map { store throws(GatewayError) in
             try RevocationWatcher(store, state.tokens?.keys, state.fleet.blockList, of: server, logger: logger)
         }
+        state.watcher.set(revocations)
         let port = try gatewayErrors { () throws(ReactorError) in
             do throws(ReactorError) {
                 // Clients wait in the kernel's queues until everything else listens.

@@ -16,17 +16,19 @@ extension GatewayParts {
     static func signedRequests(
         _ live: LiveConfiguration, _ appAttest: AppAttestParts?, _ fleetBlockList: SharedBlockList?,
         state: GatewayState
-    ) -> SignedRequestParts? {
+    ) throws(GatewayError) -> SignedRequestParts? {
         guard live.signedRequests.isOn == .on, let appAttest, let store = state.store else { return nil }
+        try store.checkErasing()
         let settings = SignedRequestSettings(
             appAttest: appAttest.settings, origins: appAttest.tokens?.origins ?? .unknown)
+        let (erasure, watcher) = (DeviceErasure(store: store.keys), state.watcher)
         let maximum = live.connections.maximumBodyBytes
         return SignedRequestParts(
             settings: settings,
             services: SignedRequestServices(
                 challenges: state.challenges, limits: state.endpoints, registrar: appAttest.services.registrar,
                 prefix: live.signedRequests.prefix ?? ""
-            ) { id async throws(KeyRegistryError) in try await forget(id, in: store.keys) },
+            ) { id async throws(KeyRegistryError) in try await forget(id, by: erasure, after: watcher) },
             authorization: SignedAuthorization(
                 settings, blockList: live.blockList, fleetBlockList: fleetBlockList,
                 seesBodies: live.internalListener.body == .forwarded, maximumBodyBytes: maximum))
@@ -38,15 +40,23 @@ extension GatewayParts {
         return CounterWindow(size: live.signedRequests.window) ?? .strict
     }
 
-    /// How long gateways have to close the sessions of a key before it is removed: three looks at the store.
+    /// How long other gateways, and a process of before an upgrade, have to close the sessions of a key before it is
+    /// removed: three looks at the store.
     private static let notice = RevocationWatcher.interval * 3
 
-    /// As an operator erases a device, but for its development tokens: gateways close the sessions of what is revoked,
-    /// not of what is gone.
-    private static func forget(_ id: KeyID, in store: any KeyMaintenance) async throws(KeyRegistryError) {
-        let now = Int64(Date.now.timeIntervalSince1970 * 1_000)
-        if try await store.beginErasure(of: id, at: now) { try? await Task.sleep(for: notice) }
-        let holders = Identity.ofDevice(id, grants: []).compactMap { HolderMark(bytes: $0.mark) }
-        _ = try await store.finishErasure(of: id, holders: holders)
+    /// How long this gateway has.
+    private static let ownNotice = RevocationWatcher.interval * 10
+
+    /// Gateways close the sessions of what is revoked, not of what is gone.
+    private static func forget(
+        _ id: KeyID, by erasure: DeviceErasure, after watcher: OwnRevocationWatcher
+    ) async throws(KeyRegistryError) {
+        try await erasure.begin(id, at: Int64(Date.now.timeIntervalSince1970 * 1_000))
+        let noticed = ContinuousClock.now + notice
+        guard await watcher.hasLooked(within: ownNotice) else {
+            throw .unavailable("the key is refused, but its sessions aren't closed yet")
+        }
+        try? await Task.sleep(until: noticed)
+        try await erasure.finish(id)
     }
 }

@@ -40,7 +40,7 @@ struct GatewayParts {
         if let store = state.store { gate.storeRetryAfter = { store.retryAfter } }
         gate.mayComeBack = { [directory = state.directory] in directory.mayComeBack($0, $1) }
         gate.findSession = { [directory = state.directory] in directory.find($0, at: $1) }
-        let signed = Self.signedRequests(live, appAttest, gate.fleetBlockList, state: state)
+        let signed = try Self.signedRequests(live, appAttest, gate.fleetBlockList, state: state)
         var parts = MethodParts(
             appAttest: appAttest?.settings, tokens: appAttest?.tokens, tickets: state.tickets,
             clientCertificates: pinned.clientCertificates == nil ? nil : material.map(TLSCertificateStatus.init),

@@ -8,6 +8,7 @@ import Reactors
 import Relay
 import RelayCore
 import ServiceLifecycle
+import Settings
 import UnixSignals
 
 /// Runs a gateway until it is told to stop, then ends it in order (see `Shutdown`).
@@ -95,14 +96,24 @@ struct GatewayService: Service {
     /// Periodic upkeep of the store, which a client's request never does. The store has a thread for it.
     private func checkpoint() async {
         let state = gateway.state
+        var sweep = ErasureSweep()
         while await pause() {
             do throws(KeyRegistryError) {
                 try await state.store?.maintain()
                 try await state.keptTickets?.forget(expiredAt: Int64(Date.now.timeIntervalSince1970 * 1_000))
+                try await finishErasures(&sweep)
             } catch {
                 gateway.logger.warning("upkeep of the key store failed", metadata: [LogKeys.error: "\(error)"])
             }
         }
+    }
+
+    /// Those of devices that unregister themselves. The database of a fleet lets gateways do so only where devices may.
+    private func finishErasures(_ sweep: inout ErasureSweep) async throws(KeyRegistryError) {
+        guard let store = gateway.state.store, gateway.current.now.live.signedRequests.isOn == .on else { return }
+        let time = Int64(Date.now.timeIntervalSince1970 * 1_000)
+        let count = try await sweep.run(DeviceErasure(store: store.keys), at: time)
+        if count > 0 { gateway.logger.notice("interrupted erasures finished", metadata: [LogKeys.count: "\(count)"]) }
     }
 
     /// Closes sessions whose proof has expired, as that of an access token unless sessions may outlive tokens, and

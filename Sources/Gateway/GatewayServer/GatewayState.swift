@@ -36,6 +36,7 @@ struct GatewayState: Sendable {
     let challenges: Challenges
     let tickets: TicketOffice
     let directory: SessionDirectory
+    let watcher = OwnRevocationWatcher()
     /// `MESSAGES_PER_SECOND_PER_ADDRESS`
     let messages: AddressPaces
 

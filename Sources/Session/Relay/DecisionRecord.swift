@@ -99,7 +99,8 @@ struct DecisionRecord: Sendable {
         metrics.authorized(.refused, by: SignedRequestMethod.name, reason: refusal.code)
     }
 
-    /// Call this before a key is forgotten because its device has unregistered itself.
+    /// Call this before a key is forgotten because its device has unregistered itself. If that fails, another line
+    /// records the failure.
     ///
     /// - Returns: a refusal if it can't be recorded and therefore isn't allowed.
     func refuseUnwrittenEnd(of key: KeyID, _ context: RequestContext) -> Refusal? {

@@ -54,6 +54,9 @@ package struct DeviceKey: Hashable, Sendable {
 
     package var isRevoked: Bool { revokedAt != nil }
 
+    /// Its erasure has begun, and hasn't ended.
+    package var isBeingErased: Bool { isRevoked && revocationReason == Self.erasingReason }
+
     /// Nothing but its identifier and its revocation is left.
     package var isErased: Bool { publicKeyX963.isEmpty }
 

@@ -13,10 +13,13 @@ package struct KeyStanding: Sendable, Equatable {
     /// The highest assertion counter admitted so far.
     package let counter: UInt32
     package let isRevoked: Bool
+    /// ``KeyMaintenance/beginErasure(of:at:)`` was called, and ``KeyMaintenance/finishErasure(of:holders:)`` not yet.
+    /// Such a key is revoked, but nobody's decision keeps it out.
+    package let isBeingErased: Bool
 
     package init(
         id: KeyID, publicKeyX963: [UInt8], app: String, environment: String, trustRoot: [UInt8], counter: UInt32,
-        isRevoked: Bool
+        isRevoked: Bool, isBeingErased: Bool = false
     ) {
         self.id = id
         self.publicKeyX963 = publicKeyX963
@@ -25,6 +28,7 @@ package struct KeyStanding: Sendable, Equatable {
         self.trustRoot = trustRoot
         self.counter = counter
         self.isRevoked = isRevoked
+        self.isBeingErased = isBeingErased
     }
 }
 
@@ -32,6 +36,6 @@ extension DeviceKey {
     package var standing: KeyStanding {
         KeyStanding(
             id: id, publicKeyX963: publicKeyX963, app: app, environment: environment, trustRoot: trustRoot,
-            counter: counter, isRevoked: isRevoked)
+            counter: counter, isRevoked: isRevoked, isBeingErased: isBeingErased)
     }
 }

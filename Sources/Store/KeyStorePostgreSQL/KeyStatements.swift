@@ -12,7 +12,8 @@ extension SQLStatement {
         """
         SELECT CASE WHEN f.fits THEN public_key END, CASE WHEN f.fits THEN app END,
             CASE WHEN f.fits THEN environment END, CASE WHEN f.fits THEN trust_root END, counter,
-            revoked_at IS NOT NULL
+            revoked_at IS NOT NULL,
+            revoked_at IS NOT NULL AND revocation_reason IS NOT DISTINCT FROM '\(DeviceKey.erasingReason)'
         FROM portcullis.device_key CROSS JOIN LATERAL (
             SELECT octet_length(public_key)::int8 + octet_length(app) + octet_length(environment)
                 + octet_length(trust_root) <= \(RecordLimits.keyRecordBytes) AS fits) f
@@ -60,7 +61,8 @@ extension KeyStanding {
         guard let counter = UInt32(exactly: try row.integer(4)) else { throw .malformed }
         self.init(
             id: id, publicKeyX963: try row.bytes(0), app: try row.text(1), environment: try row.text(2),
-            trustRoot: try row.bytes(3), counter: counter, isRevoked: try row.boolean(5))
+            trustRoot: try row.bytes(3), counter: counter, isRevoked: try row.boolean(5),
+            isBeingErased: try row.boolean(6))
     }
 }
 

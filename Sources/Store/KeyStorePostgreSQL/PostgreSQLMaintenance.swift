@@ -50,6 +50,15 @@ extension PostgreSQLKeyRegistry: KeyMaintenance {
         }
     }
 
+    package func unfinishedErasures(
+        begunBefore time: Int64, limit: Int
+    ) async throws(KeyRegistryError) -> [KeyID] {
+        let values: [SQLValue] = [.integer(time), .integer(Int64(min(limit, SQLStatement.largestPage)))]
+        return try await answer(.unfinishedErasures, values) { rows throws(DatabaseError) in
+            try rows.map { row throws(DatabaseError) in try row.keyID(0) }
+        }
+    }
+
     package func places(ofDevice device: KeyID) async throws(KeyRegistryError) -> [DevelopmentPlace] {
         try await answer(.places, [.bytes(device.bytes)]) { rows throws(DatabaseError) in
             try rows.map { row throws(DatabaseError) in
@@ -59,6 +68,10 @@ extension PostgreSQLKeyRegistry: KeyMaintenance {
                     lastUsedAt: try row.integer(3))
             }
         }
+    }
+
+    package func mayEraseBlocking() throws(KeyRegistryError) -> Bool {
+        try blocking(.mayErase, []) { rows throws(DatabaseError) in try rows.only().boolean(0) }
     }
 
     package func settle() async throws(KeyRegistryError) { try await forgetChanges() }
@@ -88,6 +101,21 @@ extension SQLStatement {
         "begin_erasure", isDurable: true, "SELECT portcullis.begin_erasure($1::bytea, $2::int8)")
     fileprivate static let finishErasure = SQLStatement(
         "finish_erasure", isDurable: true, "SELECT key, places FROM portcullis.finish_erasure($1::bytea, $2::bytea[])")
+    fileprivate static let unfinishedErasures = SQLStatement(
+        "unfinished_erasures", maximumRows: largestPage,
+        """
+        SELECT key_id FROM portcullis.device_key
+        WHERE revoked_at < $1::int8 AND revocation_reason = '\(DeviceKey.erasingReason)' LIMIT $2::int8
+        """)
+    /// Also what `finish_erasure` does to a key that is gone already, or revoked.
+    fileprivate static let mayErase = SQLStatement(
+        "may_erase",
+        """
+        SELECT has_table_privilege('portcullis.device_key', 'DELETE')
+            AND has_table_privilege('portcullis.development_place', 'DELETE')
+            AND bool_and(has_column_privilege('portcullis.device_key', c.name, 'UPDATE'))
+        FROM unnest(ARRAY['registered_at', 'revoked_at', 'revocation_reason']) c (name)
+        """)
     fileprivate static let places = SQLStatement(
         "places", maximumRows: DevelopmentTokenLimits.maximumTokens,
         """

@@ -121,6 +121,13 @@ enum DeviceKeyTable {
         return try Set(Row.fetchAll(statement).compactMap { KeyID(bytes: try required(bytes($0[0]))) })
     }
 
+    static func beingErased(before time: Int64, limit: Int, from database: Database) throws -> [KeyID] {
+        let statement = try database.cachedStatement(
+            sql: "SELECT key_id FROM device_key WHERE revoked_at < ? AND revocation_reason = ? LIMIT ?")
+        return try Row.fetchAll(statement, arguments: [time, DeviceKey.erasingReason, limit])
+            .compactMap { KeyID(bytes: try required(bytes($0[0]))) }
+    }
+
     /// Throws if an expected table or column is missing.
     static func checkStatements(_ database: Database) throws {
         _ = try database.makeStatement(sql: selection)
@@ -143,7 +150,9 @@ extension DeviceKeyTable {
         """
 
     private static let standing = """
-        SELECT public_key, app, environment, trust_root, counter, revoked_at FROM device_key WHERE key_id = ?
+        SELECT public_key, app, environment, trust_root, counter, revoked_at,
+            revoked_at IS NOT NULL AND revocation_reason IS '\(DeviceKey.erasingReason)'
+        FROM device_key WHERE key_id = ?
         """
 
     /// The rule of `KeyCounters`, in one statement, whose expressions all read the row of before. What is known of the
@@ -187,7 +196,7 @@ extension DeviceKeyTable {
         return KeyStanding(
             id: id, publicKeyX963: try required(bytes(row[0])), app: try required(text(row[1])),
             environment: try required(text(row[2])), trustRoot: try required(bytes(row[3])), counter: counter,
-            isRevoked: try integer(row[5]) != nil)
+            isRevoked: try integer(row[5]) != nil, isBeingErased: try integer(row[6]) == 1)
     }
 
     static let damage = KeyRegistryError.unavailable("a record in the key store is damaged")

@@ -15,7 +15,7 @@ extension SQLiteKeyDatabase {
     ) throws(KeyRegistryError) -> Bool {
         try administer(until: deadline) { database in
             guard let known = try DeviceKeyTable.fetch(id, from: database) else { return false }
-            if known.isRevoked { return known.revocationReason == DeviceKey.erasingReason }
+            if known.isRevoked { return known.isBeingErased }
             return try DeviceKeyTable.revoke(id, reason: DeviceKey.erasingReason, at: time, in: database)
         }
     }
@@ -32,12 +32,18 @@ extension SQLiteKeyDatabase {
             guard let known = try DeviceKeyTable.fetch(id, from: database) else {
                 return Erasure(key: .unknown, places: places)
             }
-            guard known.isRevoked, known.revocationReason != DeviceKey.erasingReason else {
+            guard known.isRevoked, !known.isBeingErased else {
                 try DeviceKeyTable.delete(id, from: database)
                 return Erasure(key: .removed, places: places)
             }
             try DeviceKeyTable.replace(.erased(id, revokedAt: known.revokedAt), in: database)
             return Erasure(key: .reducedToRevocation, places: places)
+        }
+    }
+
+    package func unfinishedErasures(begunBefore time: Int64, limit: Int) throws(KeyRegistryError) -> [KeyID] {
+        try readers.use { database in
+            try DeviceKeyTable.beingErased(before: time, limit: limit, from: database)
         }
     }
 
@@ -105,6 +111,14 @@ extension SQLiteKeyRegistry: KeyMaintenance {
     package func finishErasure(of id: KeyID, holders: [HolderMark]) async throws(KeyRegistryError) -> Erasure {
         try await write { database, deadline throws(KeyRegistryError) in
             try database.finishErasure(of: id, holders: holders, until: deadline)
+        }
+    }
+
+    package func unfinishedErasures(
+        begunBefore time: Int64, limit: Int
+    ) async throws(KeyRegistryError) -> [KeyID] {
+        try await read { database throws(KeyRegistryError) in
+            try database.unfinishedErasures(begunBefore: time, limit: limit)
         }
     }
 

@@ -41,12 +41,15 @@ struct SignedRegistrarTests {
     }
 
     private func register(_ sent: SignedBench.Sent) async -> RegistrationOutcome {
-        await registrar.registerSigned(request(sent)) { _ in nil }
+        await registrar.registerSigned(request(sent), ifBlocked: { _ in nil }) { _ in nil }
     }
 
-    private func unregister(_ sent: SignedBench.Sent) async -> Refusal? {
+    private func unregister(_ sent: SignedBench.Sent) async -> UnregistrationOutcome {
         let registry = signed.bench.registry
-        return await registrar.unregister(request(sent), unless: { _ in nil }) { _ = registry.forget($0) }
+        return await registrar.unregister(request(sent), ifBlocked: { _ in nil }, unless: { _ in nil }) {
+            if registry.key($0)?.isBeingErased == true { _ = registry.restore($0) }
+            _ = registry.forget($0)
+        }
     }
 
     @Test func `a new key is registered, and a known one confirms itself with or without an attestation`() async throws
@@ -126,8 +129,10 @@ struct SignedRegistrarTests {
             verifier: AttestationVerifier(trustRoot: signed.bench.trustRoot, policy: signed.bench.policy),
             limits: EndpointLimits(registrationsPerMinute: 1))
         let (first, second) = (try sent(&device), try sent(&device))
-        #expect(await limited.registerSigned(request(first)) { _ in nil }.registered != nil)
-        #expect(await limited.registerSigned(request(second)) { _ in nil }.refusal?.answer == .rateLimited)
+        #expect(await limited.registerSigned(request(first), ifBlocked: { _ in nil }) { _ in nil }.registered != nil)
+        #expect(
+            await limited.registerSigned(request(second), ifBlocked: { _ in nil }) { _ in nil }.refusal?.answer
+                == .rateLimited)
         #expect(await register(second).registered != nil)
     }
 
@@ -142,22 +147,141 @@ struct SignedRegistrarTests {
 
     @Test func `unregistering needs the key's signature, and forgets the key`() async throws {
         var device = SimulatedDevice(app: Bench.app)
-        #expect(await unregister(try sent(&device, attests: false))?.answer == .deviceNotRegistered)
+        #expect(await unregister(try sent(&device, attests: false)).refusal?.answer == .deviceNotRegistered)
         #expect(await register(try sent(&device)).registered != nil)
         var other = try signed.bench.registeredDevice()
         var stolen = try sent(&other, attests: false)
         stolen[.keyID] = SignedBench.base64(device.keyID)
-        #expect(await unregister(stolen)?.answer == .signedAssertionRejected)
-        #expect(await unregister(try sent(&device, attests: false)) == nil)
-        #expect(await unregister(try sent(&device, attests: false))?.answer == .deviceNotRegistered)
+        #expect(await unregister(stolen).refusal?.answer == .signedAssertionRejected)
+        #expect(await unregister(try sent(&device, attests: false)).isDone)
+        #expect(await unregister(try sent(&device, attests: false)).refusal?.answer == .deviceNotRegistered)
         #expect(await register(try sent(&device)).registered?.wasKnown == false)
+    }
+
+    @Test func `a blocked key is neither registered nor unregistered, and spends nothing`() async throws {
+        let asked = Mutex<[Identity]>([])
+        let blocking: Registrar.Blocking = { identity in
+            asked.withLock { $0.append(identity) }
+            return Refusal(.deviceBlocked, detail: "identity is blocked")
+        }
+        var device = SimulatedDevice(app: Bench.app)
+        let id = try #require(KeyID(bytes: device.keyID))
+        let (first, second) = (try sent(&device), try sent(&device, attests: false))
+        let registry = signed.bench.registry
+        for sent in [first, second] {
+            let outcome = await registrar.registerSigned(request(sent), ifBlocked: blocking) { _ in
+                Issue.record("nothing is recorded")
+                return nil
+            }
+            #expect(outcome.refusal?.status == 403 && outcome.refusal?.code == .deviceBlocked)
+            #expect(outcome.refusal?.failed.check == .identityBlocked && registry.key(id) == nil)
+        }
+        // What was refused is good afterwards.
+        #expect(await register(first).registered != nil)
+        let outcome = await registrar.unregister(
+            request(second), ifBlocked: blocking,
+            unless: { _ in
+                Issue.record("nothing is recorded")
+                return nil
+            }, forget: { _ in Issue.record("nothing is forgotten") })
+        #expect(outcome.refusal?.answer == .deviceBlocked && registry.key(id)?.counter == 1)
+        #expect(await unregister(second).isDone)
+        #expect(asked.withLock { $0 } == [Identity](repeating: .signed(id), count: 3))
+    }
+
+    @Test func `an erasure that was interrupted goes on, and is no revocation`() async throws {
+        var device = SimulatedDevice(app: Bench.app)
+        #expect(await register(try sent(&device)).registered != nil)
+        let (id, registry) = (try #require(KeyID(bytes: device.keyID)), signed.bench.registry)
+        #expect(registry.revoke(id, reason: DeviceKey.erasingReason, at: 1))
+        // The client makes another key.
+        for attests in [true, false] {
+            let refusal = await register(try sent(&device, attests: attests)).refusal
+            #expect(refusal?.answer == .reattestationRequired && refusal?.status == 428)
+        }
+        #expect(try signed.refusal(try signed.first(&device)).answer == .reattestationRequired)
+        let assertion = signed.bench.request(try signed.bench.assertion(by: &device))
+        #expect(signed.gate.evaluate(assertion).refusal?.answer == .unknownKey)
+        // Or it asks again. That takes its signature, and each challenge is good once.
+        var other = try signed.bench.registeredDevice()
+        var stolen = try sent(&other, attests: false)
+        stolen[.keyID] = SignedBench.base64(device.keyID)
+        #expect(await unregister(stolen).refusal?.answer == .signedAssertionRejected)
+        let good = try sent(&device, attests: false)
+        #expect(await unregister(good).isDone)
+        #expect(await unregister(good).refusal?.answer == .signedChallengeRefused)
+        #expect(await register(try sent(&device)).registered?.wasKnown == false)
+        // What an operator has revoked stays so.
+        #expect(registry.revoke(id, reason: "lost", at: 1))
+        #expect(await unregister(try sent(&device, attests: false)).refusal?.answer == .keyRevoked)
+        #expect(await register(try sent(&device)).refusal?.answer == .keyRevoked)
     }
 
     @Test func `what can't be recorded isn't done`() async throws {
         var device = SimulatedDevice(app: Bench.app)
         let refusal = Refusal(.auditUnavailable, detail: "")
-        let outcome = await registrar.registerSigned(request(try sent(&device))) { _ in refusal }
+        let outcome = await registrar.registerSigned(request(try sent(&device)), ifBlocked: { _ in nil }) { _ in refusal
+        }
         #expect(outcome.refusal?.answer == .auditUnavailable)
         #expect(signed.bench.registry.key(try #require(KeyID(bytes: device.keyID))) == nil)
+    }
+
+    /// What the audit log gets, and what becomes of the key.
+    private final class Ending: Sendable {
+        private let lines = Mutex(0)
+        private let forgotten = Mutex(0)
+        var counts: [Int] { [lines.withLock { $0 }, forgotten.withLock { $0 }] }
+        func record() { lines.withLock { $0 += 1 } }
+        func forget() { forgotten.withLock { $0 += 1 } }
+    }
+
+    private func unregister(
+        _ sent: SignedBench.Sent, _ ending: Ending, refusing refusal: Refusal? = nil, failing: KeyRegistryError? = nil
+    ) async -> UnregistrationOutcome {
+        await registrar.unregister(
+            request(sent), ifBlocked: { _ in nil },
+            unless: { _ in
+                ending.record()
+                return refusal
+            },
+            forget: { _ throws(KeyRegistryError) in
+                ending.forget()
+                if let failing { throw failing }
+            })
+    }
+
+    @Test func `an end is recorded when challenge and counter are used, and not before`() async throws {
+        var device = SimulatedDevice(app: Bench.app)
+        #expect(await register(try sent(&device)).registered != nil)
+        let ending = Ending()
+        // Its challenge is spent, its counter used, its counter too high: no line says that it was unregistered.
+        let spent = try sent(&device, attests: false)
+        #expect(await register(spent).registered != nil)
+        #expect(await unregister(spent, ending).refusal?.answer == .signedChallengeRefused)
+        device.counter -= 1
+        #expect(await unregister(try sent(&device, attests: false), ending).refusal?.answer == .signedAssertionRejected)
+        let counter = device.counter
+        device.counter += 2_000_000
+        #expect(await unregister(try sent(&device, attests: false), ending).refusal?.answer == .signedKeyMismatch)
+        device.counter = counter
+        #expect(ending.counts == [0, 0])
+        let full = Refusal(.auditUnavailable, detail: "")
+        let unwritten = await unregister(try sent(&device, attests: false), ending, refusing: full)
+        #expect(unwritten.refusal?.answer == .auditUnavailable && ending.counts == [1, 0])
+        guard case .unstored(let refusal) = await unregister(try sent(&device, attests: false), ending, failing: .busy)
+        else { return #expect(Bool(false), "a failure after the line is told from a refusal before it") }
+        #expect(refusal.answer == .attestationUnavailable && refusal.retryAfter != nil && ending.counts == [2, 1])
+        #expect(await unregister(try sent(&device, attests: false), ending).isDone && ending.counts == [3, 2])
+    }
+}
+
+extension UnregistrationOutcome {
+    fileprivate var isDone: Bool { if case .unregistered = self { true } else { false } }
+
+    fileprivate var refusal: Refusal? {
+        switch self {
+        case .unregistered: nil
+        case .refused(let refusal), .unstored(let refusal): refusal
+        }
     }
 }

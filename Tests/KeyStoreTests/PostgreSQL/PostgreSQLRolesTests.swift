@@ -17,13 +17,24 @@ struct PostgreSQLRolesTests {
         self.database = database
         let (gatewayRole, operatorRole) = ("gateway_of_\(database.name)", "operator_of_\(database.name)")
         try database.session().run("CREATE ROLE \(gatewayRole) LOGIN; CREATE ROLE \(operatorRole) LOGIN")
-        let script = try String(contentsOfFile: "config/postgresql-roles.sql", encoding: .utf8)
-        let file = database.server.directory + "/\(database.name).sql"
-        try Data(script.utf8).write(to: URL(fileURLWithPath: file))
-        try await database.server.runScript(
-            file, in: database.name, ["--set=gateway=\(gatewayRole)", "--set=operator=\(operatorRole)"])
+        try await Self.runScript(in: database)
         gateway = try Self.registry(of: gatewayRole, database)
         operatorStore = try Self.registry(of: operatorRole, database)
+    }
+
+    /// - Parameter setting: whose grants are commented in.
+    private static func runScript(in database: FleetDatabase, with setting: String? = nil) async throws {
+        var isChosen = false
+        let script = try String(contentsOfFile: "config/postgresql-roles.sql", encoding: .utf8)
+            .split(separator: "\n", omittingEmptySubsequences: false)
+            .map { line -> String in
+                if line.hasPrefix("-- With ") { isChosen = setting.map { line.contains($0) } ?? false }
+                return isChosen && line.hasPrefix("-- GRANT ") ? String(line.dropFirst(3)) : String(line)
+            }
+        let file = database.server.directory + "/\(database.name).sql"
+        try Data(script.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: file))
+        let roles = ["gateway", "operator"].map { "--set=\($0)=\($0)_of_\(database.name)" }
+        try await database.server.runScript(file, in: database.name, roles)
     }
 
     private static func registry(of role: String, _ database: FleetDatabase) throws -> PostgreSQLKeyRegistry {
@@ -108,6 +119,31 @@ struct PostgreSQLRolesTests {
         #expect(try await gateway.enrol(.sample(1)) == .revoked)
         await #expect(throws: KeyRegistryError.self) { try await gateway.restore(.sample(1)) }
         #expect(try await gateway.key(.sample(1))?.isRevoked == true)
+    }
+
+    @Test func `a gateway erases devices that unregister themselves with the grants for that, and not with fewer`()
+        async throws
+    {
+        #expect(try !gateway.mayEraseBlocking())
+        try await Self.runScript(in: database, with: "ADMIN_CONSOLE=on")
+        #expect(try !gateway.mayEraseBlocking())
+        try await Self.runScript(in: database, with: "SIGNED_REQUESTS=on")
+        #expect(try gateway.mayEraseBlocking())
+        for byte in UInt8(1)...2 {
+            #expect(try await gateway.enrol(.sample(byte)) == .enrolled)
+            #expect(try await gateway.beginErasure(of: .sample(byte), at: 1))
+        }
+        #expect(try await gateway.unfinishedErasures(begunBefore: 2, limit: 9).count == 2)
+        #expect(try await gateway.places(ofDevice: .sample(1)) == [])
+        #expect(try await gateway.finishErasure(of: .sample(1), holders: [.sample(1)]).key == .removed)
+        // Another gateway was faster, or an operator has revoked the key.
+        #expect(try await gateway.finishErasure(of: .sample(1), holders: []).key == .unknown)
+        #expect(try await operatorStore.revoke(.sample(2), reason: "lost", at: 1))
+        #expect(try await gateway.finishErasure(of: .sample(2), holders: []).key == .reducedToRevocation)
+        // Without them again, a statement says what is missing.
+        try await Self.runScript(in: database)
+        #expect(try !gateway.mayEraseBlocking())
+        await #expect(throws: KeyRegistryError.self) { try await gateway.beginErasure(of: .sample(2), at: 1) }
     }
 
     @Test func `nobody else can connect`() async throws {

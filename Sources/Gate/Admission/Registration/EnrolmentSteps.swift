@@ -8,16 +8,20 @@ struct EnrolmentSteps: DecisionSteps {
     private let id: KeyID
     private let store: GateStore
     private let began: Moment
+    private let whileErased: Refusal
     private let refuse: Registrar.Objection
 
-    /// - Parameter id: the verifier has confirmed that it is the attested key's.
+    /// - Parameters:
+    ///   - id: the verifier has confirmed that it is the attested key's.
+    ///   - whileErased: the answer while an erasure of the key, which isn't a revocation, hasn't ended.
     init(
         _ attestation: VerifiedAttestation, as id: KeyID, in store: GateStore, at moment: Moment,
-        unless refuse: @escaping Registrar.Objection
+        whileErased: Refusal = Registrar.erasing, unless refuse: @escaping Registrar.Objection
     ) {
         self.attestation = attestation
         self.id = id
         self.store = store
+        self.whileErased = whileErased
         self.refuse = refuse
         began = moment
     }
@@ -35,6 +39,7 @@ struct EnrolmentSteps: DecisionSteps {
     }
 
     private func enrol(_ known: KeyStanding?) -> Step<RegistrationOutcome> {
+        guard known?.isBeingErased != true else { return .decided(.refused(whileErased)) }
         guard known?.isRevoked != true else { return .decided(.refused(Registrar.revoked)) }
         if let refusal = refuse(registered(wasKnown: known != nil)) { return .decided(.refused(refusal)) }
         return .ask(.trying(.enrol(key)), of: store)

@@ -115,7 +115,13 @@ extension Registrar {
     /// Seconds.
     private static let storeRetryAfter = 5
 
+    /// Seconds. An erasure takes less, unless it was interrupted.
+    private static let erasureRetryAfter = 5
+
     static let revoked = Refusal(.keyRevoked, detail: "key is revoked")
+    static let erasing = Refusal(
+        .attestationUnavailable, detail: "key is being erased", retryAfter: erasureRetryAfter,
+        failed: FailedCheck(.keyStored))
 
     static func unavailable(_ error: KeyRegistryError) -> Refusal {
         Refusal(

@@ -9,15 +9,18 @@ struct KnownKeySteps: DecisionSteps {
     private let check: AssertionCheck
     /// The answer if nobody knows the key.
     private let unknown: Refusal
+    /// It signs nothing but its own end. If that has begun, no counter can be used any more, and none is needed.
+    private let finishing: Bool
     private let refuse: Registrar.Objection
     private var signed: (key: RegisteredKey, by: AssertionCheck.Signed)?
 
     init(
         _ signature: PresentedEndpointSignature, _ settings: AppAttestSettings, unknown: Refusal,
-        unless refuse: @escaping Registrar.Objection
+        finishing: Bool = false, unless refuse: @escaping Registrar.Objection
     ) {
         self.signature = signature
         self.unknown = unknown
+        self.finishing = finishing
         self.refuse = refuse
         check = AssertionCheck(settings: settings, id: signature.key)
     }
@@ -28,6 +31,7 @@ struct KnownKeySteps: DecisionSteps {
         case (.standing(nil, _), nil): .decided(.refused(unknown))
         case (.standing(let standing?, let counter), nil): verify(standing, above: counter, at: moment)
         case (.admit(let spending), let (key, signed)?): conclude(key, signed, by: spending)
+        case (.confirm(let spending), let (key, _)?): confirm(key, by: spending)
         case (.failed(let error), _?): .decided(.unstored(Registrar.unavailable(error)))
         default: wrongAnswer(answer)
         }
@@ -43,7 +47,7 @@ struct KnownKeySteps: DecisionSteps {
         let key: RegisteredKey
         let signed: AssertionCheck.Signed
         do throws(AssertionFault) {
-            let signer = try check.accept(standing, above: check.settings.lowest(counter))
+            let signer = try check.accept(standing, above: check.settings.lowest(counter), finishing: finishing)
             signed = try signature.verify(check, by: signer)
             guard let environment = AttestationEnvironment(word: standing.environment) else {
                 throw .outOfScope(check.settings.scope.mismatch(of: standing))
@@ -52,17 +56,25 @@ struct KnownKeySteps: DecisionSteps {
         } catch { return .decided(.refused(error.signedRefusal)) }
         if let refusal = refuse(key) { return .decided(.refused(refusal)) }
         self.signed = (key, signed)
-        return use(signed, at: moment)
+        return use(signed, finishing: standing.isBeingErased, at: moment)
     }
 
     /// In a fleet, a challenge that isn't the fleet's is foreign.
-    private func use(_ signed: AssertionCheck.Signed, at moment: Moment) -> Step<RegistrationOutcome> {
+    private func use(
+        _ signed: AssertionCheck.Signed, finishing: Bool, at moment: Moment
+    ) -> Step<RegistrationOutcome> {
         do throws(AssertionFault) {
             let challenge = try check.settings.spendSigned(signature.challenge, at: moment)
+            if finishing { return ask(.trying(.confirm(challenge.fleetUse))) }
             let question = check.use(
                 signed, of: challenge, admitsLower: true, maximumRise: UInt32(SignedRequestSettings.maximumRise))
             return ask(.trying(question))
         } catch { return .decided(.unstored(error.signedRefusal)) }
+    }
+
+    private func confirm(_ key: RegisteredKey, by spending: MarkSpending) -> Step<RegistrationOutcome> {
+        if let refused = spending.refused() { return .decided(.unstored(refused.signedRefusal)) }
+        return .decided(.registered(key))
     }
 
     private func conclude(
@@ -72,30 +84,5 @@ struct KnownKeySteps: DecisionSteps {
             return .decided(.unstored(error.signedRefusal))
         }
         return .decided(.registered(key))
-    }
-}
-
-/// The end of a registration: the key signs it, then it is forgotten.
-struct UnregistrationSteps: DecisionSteps {
-    private var steps: KnownKeySteps
-    private let store: GateStore
-
-    init(
-        _ signature: PresentedEndpointSignature, _ settings: AppAttestSettings,
-        unless refuse: @escaping @Sendable (KeyID) -> Refusal?
-    ) {
-        let unknown = Refusal.signed(
-            .deviceNotRegistered, detail: "key is not registered", failed: .unregistered(signature.key))
-        steps = KnownKeySteps(signature, settings, unknown: unknown) { refuse($0.id) }
-        store = settings.store
-    }
-
-    mutating func next(_ answer: StoreAnswer?, at moment: Moment) -> Step<Refusal?> {
-        if case .forget = answer { return .decided(nil) }
-        return switch steps.next(answer, at: moment) {
-        case .ask(let question, let store): .ask(question, of: store)
-        case .decided(.registered(let key)): .ask(.forget(key.id), of: store)
-        case .decided(.refused(let refusal)), .decided(.unstored(let refusal)): .decided(refusal)
-        }
     }
 }

@@ -5,14 +5,18 @@ import WireText
 /// The registration of devices that sign each request, and its end. Here the signatures are over the client data alone,
 /// although the body has a digest.
 ///
-/// The order is rate, form, challenge (as it is), attestation, assertion; then what is used up: challenge and counter.
+/// The order is rate, form, challenge (as it is), block list, attestation, assertion; then what is used up: challenge
+/// and counter.
 extension Registrar {
+    /// Asked about the identity that a client claims, before anything is verified.
+    package typealias Blocking = @Sendable (Identity) -> Refusal?
+
     /// - Parameter refuse: as for ``register(_:unless:)``.
     package func registerSigned(
-        _ request: SignedEndpointRequest, unless refuse: @escaping Objection
+        _ request: SignedEndpointRequest, ifBlocked: Blocking, unless refuse: @escaping Objection
     ) async -> RegistrationOutcome {
         do throws(RefusedRequest) {
-            let signature = try signature(of: request)
+            let signature = try signature(of: request, ifBlocked)
             guard let attestation = try attestation(in: request.fields) else {
                 return await decide(confirmation(signature, unless: refuse), at: request.moment)
             }
@@ -26,23 +30,25 @@ extension Registrar {
     }
 
     /// - Parameters:
-    ///   - refuse: called right before the key is forgotten, and records that.
+    ///   - refuse: called when nothing but the store can fail any more, right before the key is forgotten, and records
+    ///     that.
     ///   - forget: closes the key's sessions and removes it.
     package func unregister(
-        _ request: SignedEndpointRequest, unless refuse: @escaping @Sendable (KeyID) -> Refusal?,
+        _ request: SignedEndpointRequest, ifBlocked: Blocking,
+        unless refuse: @escaping @Sendable (KeyID) -> Refusal?,
         forget: @escaping @Sendable (KeyID) async throws(KeyRegistryError) -> Void
-    ) async -> Refusal? {
+    ) async -> UnregistrationOutcome {
         let steps: UnregistrationSteps
         do throws(RefusedRequest) {
-            steps = UnregistrationSteps(try signature(of: request), settings, unless: refuse)
+            steps = UnregistrationSteps(try signature(of: request, ifBlocked), settings, unless: refuse)
         } catch {
-            return error.refusal
+            return .refused(error.refusal)
         }
         var waiting = waiting
         waiting.forget = forget
         switch await Decision(steps).run(at: request.moment, asking: waiting) {
-        case .success(let refusal): return refusal
-        case .failure(let error): return Self.unavailable(error)
+        case .success(let outcome): return outcome
+        case .failure(let error): return .refused(Self.unavailable(error))
         }
     }
 
@@ -68,12 +74,16 @@ extension Registrar {
     // MARK: Form
 
     private func signature(
-        of request: SignedEndpointRequest
+        of request: SignedEndpointRequest, _ ifBlocked: Blocking
     ) throws(RefusedRequest) -> PresentedEndpointSignature {
         if let refusal = limits.refuseRegistration(from: request.address, at: request.moment.monotonic) {
             throw RefusedRequest(refusal)
         }
-        return try PresentedEndpointSignature(request, settings, maximumBodyBytes: maximumBodyBytes)
+        let signature = try PresentedEndpointSignature(request, settings, maximumBodyBytes: maximumBodyBytes)
+        if let refusal = ifBlocked(.signed(signature.key)) {
+            throw RefusedRequest(refusal.failing(.identityBlocked).ofSignedRequest)
+        }
+        return signature
     }
 
     /// - Returns: nil where there is none.

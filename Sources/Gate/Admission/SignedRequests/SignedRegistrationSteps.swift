@@ -67,7 +67,9 @@ struct SignedRegistrationSteps: DecisionSteps {
     }
 
     private mutating func enrol(_ verified: VerifiedAttestation, at moment: Moment) -> Step<RegistrationOutcome> {
-        var steps = EnrolmentSteps(verified, as: signature.key, in: check.settings.store, at: began, unless: refuse)
+        var steps = EnrolmentSteps(
+            verified, as: signature.key, in: check.settings.store, at: began,
+            whileErased: .beingErased(signature.key), unless: refuse)
         defer { enrolment = steps }
         return steps.next(nil, at: moment)
     }
@@ -100,14 +102,10 @@ struct SignedRegistrationSteps: DecisionSteps {
 extension RegistrationOutcome {
     /// The same outcome in the words of this dialect.
     fileprivate var ofSignedRequest: RegistrationOutcome {
-        func signed(_ refusal: Refusal) -> Refusal {
-            .signed(
-                refusal.answer, detail: refusal.detail, retryAfter: refusal.retryAfter, failed: refusal.failed)
-        }
-        return switch self {
+        switch self {
         case .registered: self
-        case .refused(let refusal): .refused(signed(refusal))
-        case .unstored(let refusal): .unstored(signed(refusal))
+        case .refused(let refusal): .refused(refusal.ofSignedRequest)
+        case .unstored(let refusal): .unstored(refusal.ofSignedRequest)
         }
     }
 }

@@ -71,6 +71,9 @@ extension Refusal {
         refusal.isOfSignedRequest = true
         return refusal
     }
+
+    /// The same refusal of a request that is signed by itself.
+    var ofSignedRequest: Refusal { .signed(answer, detail: detail, retryAfter: retryAfter, failed: failed) }
 }
 
 extension Refusal {
@@ -82,12 +85,18 @@ extension Refusal {
     }
 }
 
+extension Refusal {
+    /// Of the registration of a key whose erasure hasn't ended: the client makes another one.
+    static func beingErased(_ key: KeyID) -> Refusal { AssertionFault.erasing(key).signedRefusal }
+}
+
 extension AssertionFault {
     /// For a request that is signed by itself.
     var signedRefusal: Refusal {
         let (detail, failed) = (refusal.detail, refusal.failed)
         return switch self {
-        case .unregistered, .outOfScope, .forgotten: .signed(.reattestationRequired, detail: detail, failed: failed)
+        case .unregistered, .erasing, .outOfScope, .forgotten:
+            .signed(.reattestationRequired, detail: detail, failed: failed)
         case .revoked, .revokedMeanwhile: .signed(.keyRevoked, detail: detail, failed: failed)
         case .rejected, .counterUsed: .signed(.signedAssertionRejected, detail: detail, failed: failed)
         case .counterTooHigh(_, _, let key): .mismatch(of: key, detail: detail, failed: failed)

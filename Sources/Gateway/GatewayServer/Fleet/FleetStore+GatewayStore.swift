@@ -1,5 +1,6 @@
 import Admission
 import KeyStore
+import Synchronization
 
 extension FleetStore: GatewayStore {
     var keys: any KeyMaintenance { registry }
@@ -18,6 +19,16 @@ extension FleetStore: GatewayStore {
     func tryWriting() async throws(KeyRegistryError) { try await registry.tryWriting() }
 
     func maintain() async throws(KeyRegistryError) { try await forgetExpired() }
+
+    /// Asked until the answer is yes. A database that doesn't answer now prevents no reload.
+    func checkErasing() throws(GatewayError) {
+        guard !mayErase.withLock({ $0 }), let mayErase = try? registry.mayEraseBlocking() else { return }
+        guard mayErase else { throw .fleetStore(name, Self.erasingRefused) }
+        self.mayErase.withLock { $0 = true }
+    }
+
+    private static let erasingRefused =
+        "with SIGNED_REQUESTS=on the gateways' role needs the last grants of config/postgresql-roles.sql"
 
     func failure(_ reason: String) -> GatewayError { .fleetStore(name, reason) }
 }

@@ -25,6 +25,8 @@ final class FleetStore: Sendable {
     /// Rings when another process has changed something.
     let alarm: Alarm
     private let upkeep: FleetUpkeep
+    /// Of the last ``checkErasing()``.
+    let mayErase = Mutex(false)
     private let isFailing = Mutex(false)
     private let unreadable = Mutex(0)
     private let logger: Logger

@@ -21,6 +21,10 @@ final class RevocationWatcher: Sendable {
         var applied = StoreRevocations()
         /// The last look failed and was logged.
         var isFailing = false
+        /// Looks are numbered from 1.
+        var begun: UInt64 = 0
+        /// The last look that didn't fail, and has closed the sessions of what it found.
+        var finished: UInt64 = 0
     }
 
     /// - Parameters:
@@ -48,10 +52,30 @@ final class RevocationWatcher: Sendable {
     /// The first look is made before the gateway says that it serves: what it has asked a fleet's store before is
     /// forgotten with it.
     func lookOnce() async {
-        guard let revocations = await look() else { return }
-        await changed(revocations)
-        state.withLock { $0.applied = revocations }
+        let number = state.withLock { state in
+            state.begun += 1
+            return state.begun
+        }
+        if let revocations = await look() {
+            await changed(revocations)
+            state.withLock { $0.applied = revocations }
+        }
+        state.withLock { if !$0.isFailing { $0.finished = number } }
     }
+
+    /// Returns when a look has closed the sessions of all that was revoked before this call, or with false after
+    /// `limit`.
+    func hasLooked(within limit: Duration) async -> Bool {
+        let (begun, end) = (state.withLock { $0.begun }, ContinuousClock.now + limit)
+        alarm.ring()
+        while state.withLock({ $0.finished }) <= begun {
+            guard ContinuousClock.now < end else { return false }
+            try? await Task.sleep(for: Self.pollInterval)
+        }
+        return true
+    }
+
+    private static let pollInterval: Duration = .milliseconds(10)
 
     /// If the store can't be read now, the next look reads it; nothing is lost.
     private func look() async -> StoreRevocations? {
@@ -85,5 +109,17 @@ final class RevocationWatcher: Sendable {
     /// Whether the last look found the signing key revoked, and its sessions have been closed.
     func hasNoticed(signingKey id: String) -> Bool {
         state.withLock { $0.applied.signingKeys.revoked.contains { $0.id == id } }
+    }
+}
+
+/// The gateway's own watcher, which is made after the parts that wait for it.
+final class OwnRevocationWatcher: Sendable {
+    private let watcher = Mutex<RevocationWatcher?>(nil)
+
+    func set(_ watcher: RevocationWatcher?) { self.watcher.withLock { $0 = watcher } }
+
+    /// As ``RevocationWatcher/hasLooked(within:)``.
+    func hasLooked(within limit: Duration) async -> Bool {
+        await watcher.withLock { $0 }?.hasLooked(within: limit) ?? false
     }
 }

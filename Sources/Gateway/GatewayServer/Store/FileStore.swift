@@ -43,5 +43,7 @@ struct FileStore: GatewayStore {
 
     func maintain() async throws(KeyRegistryError) { _ = try await file.checkpoint() }
 
+    func checkErasing() {}
+
     func failure(_ reason: String) -> GatewayError { .store(path: file.path, reason) }
 }

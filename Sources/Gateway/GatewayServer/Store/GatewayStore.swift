@@ -24,5 +24,7 @@ protocol GatewayStore: Sendable {
     func tryWriting() async throws(KeyRegistryError)
     /// Regularly: moves the write-ahead log into the file, or has the database forget what has expired.
     func maintain() async throws(KeyRegistryError)
+    /// Throws if this gateway may not erase the keys of devices that unregister themselves. Blocks.
+    func checkErasing() throws(GatewayError)
     func failure(_ reason: String) -> GatewayError
 }

@@ -101,8 +101,10 @@ final class SignedRequestEndpoints {
         }
         let request = SignedEndpointRequest(exchange, context)
         let pinned = Pinned((exchange: exchange, endpoints: self), to: exchange.reactor)
-        Task(executorPreference: pending.threads) { [registrar = services.registrar, record, pending] in
-            let outcome = await registrar.registerSigned(request) { record.refuseUnwritten($0, context) }
+        Task(executorPreference: pending.threads) { [registrar = services.registrar, gate, record, pending] in
+            let outcome = await registrar.registerSigned(request, ifBlocked: gate.refuseBlocked) {
+                record.refuseUnwritten($0, context)
+            }
             pinned.reactor.submit {
                 pinned.value.endpoints.answer(pinned.value.exchange, outcome, context)
                 pending.end()
@@ -111,14 +113,15 @@ final class SignedRequestEndpoints {
     }
 
     private func unregister(_ exchange: HTTPExchange, _ context: RequestContext) {
-        guard pending.begin() else { return end(exchange, Self.busy, context) }
+        guard pending.begin() else { return end(exchange, .refused(Self.busy), context) }
         let request = SignedEndpointRequest(exchange, context)
         let pinned = Pinned((exchange: exchange, endpoints: self), to: exchange.reactor)
-        Task(executorPreference: pending.threads) { [services, record, pending] in
-            let refusal = await services.registrar.unregister(
-                request, unless: { record.refuseUnwrittenEnd(of: $0, context) }, forget: services.forget)
+        Task(executorPreference: pending.threads) { [services, gate, record, pending] in
+            let outcome = await services.registrar.unregister(
+                request, ifBlocked: gate.refuseBlocked, unless: { record.refuseUnwrittenEnd(of: $0, context) },
+                forget: services.forget)
             pinned.reactor.submit {
-                pinned.value.endpoints.end(pinned.value.exchange, refusal, context)
+                pinned.value.endpoints.end(pinned.value.exchange, outcome, context)
                 pending.end()
             }
         }
@@ -141,10 +144,12 @@ final class SignedRequestEndpoints {
         }
     }
 
-    private func end(_ exchange: HTTPExchange, _ refusal: Refusal?, _ context: RequestContext) {
-        guard let refusal else { return exchange.respond(next(200, exchange.reactor)) }
-        record.registered(.refused(refusal), context)
-        exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
+    private func end(_ exchange: HTTPExchange, _ outcome: UnregistrationOutcome, _ context: RequestContext) {
+        switch outcome {
+        case .unregistered: exchange.respond(next(200, exchange.reactor))
+        case .refused(let refusal): answer(exchange, .refused(refusal), context)
+        case .unstored(let refusal): answer(exchange, .unstored(refusal), context)
+        }
     }
 
     private func next(_ status: Int, _ reactor: Reactor) -> HTTPAnswer {

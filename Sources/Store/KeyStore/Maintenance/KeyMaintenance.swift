@@ -20,6 +20,9 @@ package protocol KeyMaintenance: KeyRegistry {
     /// - Parameter holders: the identities that the device has had; their next tickets are removed, too.
     func finishErasure(of id: KeyID, holders: [HolderMark]) async throws(KeyRegistryError) -> Erasure
 
+    /// Keys whose erasure has begun before a time, and hasn't ended, in any order.
+    func unfinishedErasures(begunBefore time: Int64, limit: Int) async throws(KeyRegistryError) -> [KeyID]
+
     func places(ofDevice device: KeyID) async throws(KeyRegistryError) -> [DevelopmentPlace]
 
     /// After many keys were forgotten: lets the store give their room back.

@@ -5,6 +5,9 @@ package protocol FleetStorage: SharedKeyRegistry, KeyMaintenance, DevelopmentTok
     /// As ``SharedKeyRegistry/present(then:)``, at a start; blocks.
     func presentBlocking() throws(KeyRegistryError) -> StorePresent
 
+    /// Whether this role may do both steps of an erasure, at a start or reload; blocks.
+    func mayEraseBlocking() throws(KeyRegistryError) -> Bool
+
     /// Commits a write that changes nothing; durable when it returns.
     func tryWriting() async throws(KeyRegistryError)
 

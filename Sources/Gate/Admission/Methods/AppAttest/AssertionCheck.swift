@@ -26,9 +26,13 @@ struct AssertionCheck: Sendable {
 
     // MARK: Key
 
-    func accept(_ standing: KeyStanding?, above counter: UInt32) throws(AssertionFault) -> SigningKey {
+    /// - Parameter finishing: it signs nothing but its own end, which may have begun.
+    func accept(
+        _ standing: KeyStanding?, above counter: UInt32, finishing: Bool = false
+    ) throws(AssertionFault) -> SigningKey {
         guard let key = standing else { throw .unregistered(id) }
-        guard !key.isRevoked else { throw .revoked }
+        guard !key.isRevoked || key.isBeingErased else { throw .revoked }
+        guard !key.isBeingErased || finishing else { throw .erasing(id) }
         guard let app = settings.scope.app(of: key) else { throw .outOfScope(settings.scope.mismatch(of: key)) }
         return SigningKey(publicKeyX963: key.publicKeyX963, app: app, counter: counter)
     }
@@ -95,6 +99,8 @@ struct AssertionCheck: Sendable {
 enum AssertionFault: Error {
     case unregistered(KeyID)
     case revoked
+    /// Its erasure has begun, and ends soon: by then nobody knows the key.
+    case erasing(KeyID)
     case outOfScope(FailedCheck)
     case rejected(AssertionError, FailedCheck)
     /// The store has refused the challenge. Never `.spent`.
@@ -109,6 +115,7 @@ enum AssertionFault: Error {
         switch self {
         case .unregistered: "key is not registered"
         case .revoked: "key is revoked"
+        case .erasing: "key is being erased"
         case .outOfScope: "key's app, environment or trust root is not configured"
         case .rejected(let error, _): "assertion: \(error)"
         case .challenge(let spending): spending.detail
@@ -121,7 +128,7 @@ enum AssertionFault: Error {
 
     private var failed: FailedCheck {
         switch self {
-        case .unregistered(let id): .unregistered(id)
+        case .unregistered(let id), .erasing(let id): .unregistered(id)
         case .revoked: FailedCheck(.keyRevoked)
         case .outOfScope(let failed), .rejected(_, let failed): failed
         case .challenge(let spending): spending.failed
@@ -135,7 +142,7 @@ enum AssertionFault: Error {
     /// For an upgrade.
     var refusal: Refusal {
         switch self {
-        case .unregistered, .outOfScope, .forgotten: Refusal(.unknownKey, detail: detail, failed: failed)
+        case .unregistered, .erasing, .outOfScope, .forgotten: Refusal(.unknownKey, detail: detail, failed: failed)
         case .revoked, .revokedMeanwhile: Refusal(.keyRevoked, detail: detail, failed: failed)
         case .rejected, .counterUsed, .counterTooHigh: Refusal(.assertionRejected, detail: detail, failed: failed)
         case .challenge(let spending): spending.refusal
@@ -145,7 +152,8 @@ enum AssertionFault: Error {
     /// For a client of the token dialect.
     var tokenRefusal: Refusal {
         switch self {
-        case .unregistered, .outOfScope, .forgotten: .token(.registrationRequired, detail: detail, failed: failed)
+        case .unregistered, .erasing, .outOfScope, .forgotten:
+            .token(.registrationRequired, detail: detail, failed: failed)
         case .revoked, .revokedMeanwhile: .token(.deviceBlocked, detail: detail, failed: failed)
         case .rejected(let error, _):
             .token(.attestationFailed, detail: detail, reason: error.clientDescription, failed: failed)
