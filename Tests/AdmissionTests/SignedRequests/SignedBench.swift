@@ -19,6 +19,8 @@ struct SignedBench {
     /// `AUTHZ_BODY=forwarded`
     var seesBodies = true
     var blockList = BlockList()
+    /// `AUTHZ_ADMIT`
+    var admits: Set<String> = ["token", "signed"]
 
     /// - Parameter bench: nil: a new one.
     init(_ bench: Bench? = nil) throws { self.bench = try bench ?? Bench() }
@@ -31,7 +33,7 @@ struct SignedBench {
 
     var authorization: SignedAuthorization {
         SignedAuthorization(
-            settings, blockList: blockList, seesBodies: seesBodies, maximumBodyBytes: 65_536)
+            settings, blockList: blockList, admits: admits, seesBodies: seesBodies, maximumBodyBytes: 65_536)
     }
 
     var gate: Gate {

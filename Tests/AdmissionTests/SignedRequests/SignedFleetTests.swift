@@ -20,8 +20,8 @@ struct SignedFleetTests {
         var appAttest = try #require(fleet.gateways[number].settings.appAttest)
         appAttest.window = try #require(CounterWindow(size: 32))
         return SignedAuthorization(
-            SignedRequestSettings(appAttest: appAttest, origins: .unknown), blockList: BlockList(), seesBodies: true,
-            maximumBodyBytes: 65_536)
+            SignedRequestSettings(appAttest: appAttest, origins: .unknown), blockList: BlockList(),
+            admits: ["signed"], seesBodies: true, maximumBodyBytes: 65_536)
     }
 
     private func sent(_ device: inout SimulatedDevice, challengeOf number: Int) throws -> SignedBench.Sent {

@@ -7,6 +7,8 @@ package import WireText
 package struct SignedAuthorization: Sendable {
     private let settings: SignedRequestSettings
     private let blockList: BlockLists
+    /// `AUTHZ_ADMIT`: the names of the methods in routes.
+    private let admits: Set<String>
     /// `AUTHZ_BODY=forwarded`: proxies forward bodies, and say how long they are.
     package let seesBodies: Bool
     /// `MAX_BODY_BYTES`
@@ -14,9 +16,10 @@ package struct SignedAuthorization: Sendable {
 
     package init(
         _ settings: SignedRequestSettings, blockList: BlockList, fleetBlockList: SharedBlockList? = nil,
-        seesBodies: Bool, maximumBodyBytes: Int
+        admits: Set<String>, seesBodies: Bool, maximumBodyBytes: Int
     ) {
         self.settings = settings
+        self.admits = admits
         self.blockList = BlockLists(own: blockList, fleet: fleetBlockList)
         (self.seesBodies, self.maximumBodyBytes) = (seesBodies, maximumBodyBytes)
     }
@@ -31,7 +34,7 @@ package struct SignedAuthorization: Sendable {
         /// Nil if none was hashed.
         package var body: HashedBody?
         package var address: IPAddress
-        /// Only these methods are admitted; nil: all.
+        /// Only these methods are admitted, of those that `AUTHZ_ADMIT` names; nil: all of these.
         package var methods: Set<String>?
         package var moment: Moment
 
@@ -56,6 +59,7 @@ package struct SignedAuthorization: Sendable {
     package func decision(on question: Question) -> Progress<Outcome> {
         do throws(RefusedRequest) {
             try refuseBlocked(question)
+            try refuseOtherMethods(question)
             let resource = SignedResource(
                 method: question.request.method, url: question.request.url, body: try body(of: question))
             let steps = try SignedRequestSteps(question.fields, resource, settings, admitsLower: true)
@@ -82,14 +86,16 @@ package struct SignedAuthorization: Sendable {
                     .deviceBlocked, detail: "\(identity.method.label) is on the block list",
                     failed: FailedCheck(.identityBlocked)))
         }
-        let name = identity.method.route ?? ""
-        guard question.methods?.contains(name) ?? true else {
-            let allowed = (question.methods ?? []).sorted().joined(separator: " or ")
-            throw RefusedRequest(
-                .signed(
-                    .wayNotAllowed, detail: "\(identity.method.label) is not admitted here",
-                    failed: FailedCheck(.route, expected: allowed, received: name)))
-        }
+    }
+
+    private func refuseOtherMethods(_ question: Question) throws(RefusedRequest) {
+        let allowed = question.methods.map(admits.intersection) ?? admits
+        guard !allowed.contains(Self.route) else { return }
+        throw RefusedRequest(
+            .signed(
+                .wayNotAllowed, detail: "\(SignedRequestMethod.name.label) is not admitted here",
+                failed: FailedCheck(
+                    .route, expected: allowed.sorted().joined(separator: " or "), received: Self.route)))
     }
 
     /// A body counts as seen only if the proxy says how long it was when the client sent it: some proxies cut bodies,
