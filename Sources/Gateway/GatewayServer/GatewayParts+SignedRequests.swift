@@ -29,7 +29,7 @@ extension GatewayParts {
             ) { id async throws(KeyRegistryError) in try await forget(id, in: store.keys) },
             authorization: SignedAuthorization(
                 settings, blockList: live.blockList, fleetBlockList: fleetBlockList,
-                admits: live.internalListener.admits.methods,
+                admits: live.internalListener.admits.methods, limits: state.upgrades,
                 seesBodies: live.internalListener.body == .forwarded, maximumBodyBytes: maximum))
     }
 
