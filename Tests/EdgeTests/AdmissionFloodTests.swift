@@ -39,6 +39,32 @@ extension EdgeTests {
             #expect(count["address"] == "all addresses")
         }
 
+        /// There is one for each call of a service, so none has a line of its own.
+        @Test func `a device's signed requests are one count with its name`() async throws {
+            let apple = try SimulatedApple()
+            let edge = try await Edge.start {
+                $0.appAttest(apple).setting("SIGNED_REQUESTS", "on").setting("AUTHZ_ADMIT", "token+signed")
+                    .setting("ADMIN_BIND", "127.0.0.1:0").setting("PUBLIC_ORIGIN", "http://localhost")
+            }
+            let url = "https://api.example.com/preferences"
+            let (busy, other) = (
+                try SignedClient(apple, at: edge.gateway), try SignedClient(apple, at: edge.gateway)
+            )
+            for client in [busy, other] { #expect(try await client.register().status == 201) }
+            for client in Array(repeating: busy, count: 7) + [other] {
+                let answer = try await edge.gateway.ask(
+                    "GET /authz HTTP/1.1\r\nHost: portcullis\r\nX-Original-Method: PUT\r\nX-Original-URL: \(url)\r\n"
+                        + SignedClient.lines(try await client.fields("PUT", url)) + "\r\n")
+                #expect(answer.status == 204, "\(answer)")
+            }
+            let lines = try audit(try await edge.gateway.stop())
+            #expect(!lines.contains { $0["event"] == "authorization" })
+            let counts = counted(lines, "authorization")
+            #expect(counts.map { $0["count"] } == ["7", "1"], "\(counts)")
+            #expect(counts.map { $0["who"] } == [busy.device.keyID, other.device.keyID])
+            #expect(counts.allSatisfy { $0["outcome"] == "admitted" && $0["way"] == "signed_request" })
+        }
+
         /// A session has a line at its begin and one at its end, in the audit log and in the log.
         @Test func `a stranger's sessions are twenty lines each, and counts that add up`() async throws {
             let edge = try await Edge.start { $0.setting("REQUIRE_APP_AUTH", "false").setting("LOG_FORMAT", "json") }

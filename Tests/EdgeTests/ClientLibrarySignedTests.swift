@@ -24,6 +24,7 @@ extension EdgeTests {
                 api = try await TargetServer.start(tls: certificates.server)
                 edge = try await Edge.start {
                     $0.appAttest(apple).setting("ADMIN_BIND", "unix:" + socket).setting("SIGNED_REQUESTS", "on")
+                        .setting("AUTHZ_ADMIT", "token+signed")
                         .setting("AUTHZ_BODY", "forwarded").setting("PUBLIC_ORIGIN", "https://localhost:\(port)")
                         .setting("TRUSTED_PROXY_CIDRS", "127.0.0.1")
                         .setting("MAX_CONNECTIONS_PER_ADDRESS", "100000")

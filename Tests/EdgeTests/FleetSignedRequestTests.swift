@@ -18,7 +18,10 @@ extension EdgeTests {
             for _ in 0..<count {
                 gateways.append(
                     try await fleet.gateway {
-                        $0.setting("SIGNED_REQUESTS", "on").setting("ADMIN_BIND", "127.0.0.1:0")
+                        $0.setting("SIGNED_REQUESTS", "on").setting("AUTHZ_ADMIT", "token+signed")
+                            .setting("ADMIN_BIND", "127.0.0.1:0")
+                            // All failures come from one address.
+                            .setting("FAILED_UPGRADES_PER_MINUTE", "1000000")
                             .setting("CHALLENGES_PER_MINUTE", "1000000")
                             .setting("REQUESTS_PER_SECOND_PER_ADDRESS", "0")
                     })

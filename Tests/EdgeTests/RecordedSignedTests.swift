@@ -11,8 +11,9 @@ extension EdgeTests {
         private func start(bodies: String = "forwarded") async throws -> (GatewayProcess, SignedClient) {
             let apple = try SimulatedApple()
             let edge = try await Edge.start {
-                $0.appAttest(apple).setting("SIGNED_REQUESTS", "on").setting("ADMIN_BIND", "127.0.0.1:0")
-                    .setting("PUBLIC_ORIGIN", "http://localhost").setting("AUTHZ_BODY", bodies)
+                $0.appAttest(apple).setting("SIGNED_REQUESTS", "on").setting("AUTHZ_ADMIT", "token+signed")
+                    .setting("ADMIN_BIND", "127.0.0.1:0").setting("PUBLIC_ORIGIN", "http://localhost")
+                    .setting("AUTHZ_BODY", bodies)
             }
             let client = try SignedClient(apple, at: edge.gateway)
             #expect(try await client.register().status == 201)

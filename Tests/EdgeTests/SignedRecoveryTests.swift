@@ -14,7 +14,10 @@ extension EdgeTests {
         private func start(_ settings: [String: String] = [:]) async throws -> (GatewayProcess, SignedClient) {
             let edge = try await Edge.start { base in
                 settings.reduce(
-                    base.appAttest(apple).setting("SIGNED_REQUESTS", "on").setting("ADMIN_BIND", "127.0.0.1:0")
+                    base.appAttest(apple).setting("SIGNED_REQUESTS", "on").setting("AUTHZ_ADMIT", "token+signed")
+                        .setting("ADMIN_BIND", "127.0.0.1:0")
+                        // All failures come from one address.
+                        .setting("FAILED_UPGRADES_PER_MINUTE", "1000000")
                         .setting("PUBLIC_ORIGIN", "http://localhost")
                 ) { $0.setting($1.key, $1.value) }
             }

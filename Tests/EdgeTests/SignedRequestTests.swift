@@ -14,7 +14,8 @@ extension EdgeTests {
         private func start(_ settings: [String: String] = [:]) async throws -> Edge {
             try await Edge.start { base in
                 settings.reduce(
-                    base.appAttest(apple).setting("SIGNED_REQUESTS", "on").setting("ADMIN_BIND", "127.0.0.1:0")
+                    base.appAttest(apple).setting("SIGNED_REQUESTS", "on").setting("AUTHZ_ADMIT", "token+signed")
+                        .setting("ADMIN_BIND", "127.0.0.1:0")
                         .setting("PUBLIC_ORIGIN", "http://localhost")
                 ) { $0.setting($1.key, $1.value) }
             }
@@ -206,6 +207,21 @@ extension EdgeTests {
             #expect(answer["x-appattest-next-challenge"].flatMap { Data(base64Encoded: $0) }?.count == 32)
             // Elsewhere a request without either is told to bring a token.
             expectRefusal(try await ask(edge.gateway, [:]), 401, "invalid_token")
+        }
+
+        @Test func `signed requests pass a proxy only where the gateway admits them`() async throws {
+            let edge = try await start(["AUTHZ_ADMIT": "token"])
+            let client = try SignedClient(apple, at: edge.gateway)
+            #expect(try await client.register().status == 201)
+            let fields = try await client.fields("PUT", url)
+            for path in ["/authz", "/admit/signed/authz", "/admit/token+signed/authz"] {
+                expectRefusal(try await ask(edge.gateway, fields, path: path), 403, "way_not_allowed")
+            }
+            // WebSockets are another matter.
+            try await Edge.expectEcho(
+                edge.gateway.open(Handshake().adding(try await client.fields("GET", "http://localhost/"))))
+            try await edge.gateway.reload(edge.gateway.settings.setting("AUTHZ_ADMIT", "token+dev+signed"))
+            #expect(try await ask(edge.gateway, fields).status == 204)
         }
 
         private func nextChallenge(in answer: ReceivedAnswer) throws -> String {

@@ -39,6 +39,29 @@ struct ArrivalTests {
         #expect(client.link.arrival == nil && bench.network.targets.count == 1)
     }
 
+    @Test(arguments: [true, false]) func `is forgotten once the client of a connected target turns out to be raw`(
+        speaks: Bool
+    ) throws {
+        let client = try bench.client(nil)
+        bench.network.settle()
+        #expect(bench.target.isConnected && client.link.arrival?.isUndecided == true)
+        if speaks { client.say("look") } else { bench.network.wait(DialectChooser.defaultWait + 5 * millisecond) }
+        #expect(client.session?.passesUnchanged == true && client.link.arrival == nil)
+        client.say("north")
+        bench.target.send("You see")
+        bench.network.settle()
+        #expect(client.socket.messages.map(\.text).joined() == "You see")
+    }
+
+    @Test func `is kept by a raw client until the target is connected`() throws {
+        bench.network.answer = .hangs
+        let client = try bench.client(nil)
+        client.say("look")
+        #expect(client.session?.passesUnchanged == true && client.link.arrival != nil)
+        connectTarget()
+        #expect(client.link.arrival == nil)
+    }
+
     @Test func `is kept for another attempt while the target can't be reached`() throws {
         bench.network.answer = .fails(.notConnected("refused"))
         var client = try bench.client(.typed)

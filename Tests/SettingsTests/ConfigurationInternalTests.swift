@@ -24,6 +24,15 @@ import Testing
         #expect(configuration.internalListener.admits.methods == ["token"])
     }
 
+    @Test(arguments: [
+        ("token", ["token"]), ("token+dev", ["token", "dev"]), ("token+signed", ["token", "signed"]),
+        ("token+dev+signed", ["token", "dev", "signed"]),
+    ]) func `signed requests pass a proxy only where they are named`(text: String, methods: [String]) throws {
+        let settings = ["ADMIN_BIND": "127.0.0.1:9464", "AUTHZ_ADMIT": text, "SIGNED_REQUESTS": "on"]
+        let configuration = try bench.load(bench.least(settings)).configuration
+        #expect(configuration.internalListener.admits.methods == Set(methods))
+    }
+
     private static let unlimited =
         "ADMIN_BIND is an address that other machines can reach, and neither ADMIN_TOKEN_PATH nor ADMIN_CLIENT_CA_PATH is set"
     private static let unsecured = "ADMIN_BIND needs TLS, and there is no certificate for it"

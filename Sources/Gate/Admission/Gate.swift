@@ -236,7 +236,9 @@ package struct Gate: Sendable {
     /// the actual reason.
     func afterCounting(_ refusal: Refusal, of attempt: AdmissionAttempt) -> Refusal {
         let request = attempt.request
-        if refusal.code.countsAsFailedUpgrade, case .over(let seconds) = settings.limits.countFailure(request) {
+        if refusal.code.countsAsFailedUpgrade,
+            case .over(let seconds) = settings.limits.countFailure(of: request.address, at: request.moment)
+        {
             let detail = "over FAILED_UPGRADES_PER_MINUTE; \(refusal.code.rawValue): \(refusal.detail)"
             return Refusal(.rateLimited, detail: detail, retryAfter: seconds, failed: refusal.failed)
                 .naming(attempt.method)

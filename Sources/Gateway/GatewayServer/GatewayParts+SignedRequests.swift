@@ -31,6 +31,7 @@ extension GatewayParts {
             ) { id async throws(KeyRegistryError) in try await forget(id, by: erasure, after: watcher) },
             authorization: SignedAuthorization(
                 settings, blockList: live.blockList, fleetBlockList: fleetBlockList,
+                admits: live.internalListener.admits.methods, limits: state.upgrades,
                 seesBodies: live.internalListener.body == .forwarded, maximumBodyBytes: maximum))
     }
 

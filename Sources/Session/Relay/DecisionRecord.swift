@@ -89,9 +89,14 @@ struct DecisionRecord: Sendable {
         metrics.authorized(.refused, by: AccessTokenMethod.name, reason: refusal.code)
     }
 
-    /// A request of an HTTP service that its device has signed. As with access tokens it is only counted.
-    func authorized(_ request: VerifiedSignedRequest) {
-        metrics.authorized(.admitted, by: request.identity.method, reason: NoReason.none)
+    /// A request of an HTTP service that its device has signed. It is only counted, and by its identity in the audit
+    /// log, too: no other line there says that the device was admitted.
+    func authorized(_ request: VerifiedSignedRequest, _ context: RequestContext) {
+        let identity = request.identity
+        let kind = AdmissionKind(
+            .authorization, .admitted, by: identity.method, who: identity.subject, from: context.address.prefix)
+        journal.admissions.add(kind, RefusalMark(context), at: context.moment.monotonic)
+        metrics.authorized(.admitted, by: identity.method, reason: NoReason.none)
     }
 
     func signedRequestRefused(_ refusal: Refusal, _ context: RequestContext) {

@@ -25,9 +25,19 @@ struct FleetBench {
     let store = SharedStore()
     var gateways: [Gateway] = []
 
+    /// Verifies signatures.
+    private let compute: Fleet.Compute
+
     /// - Parameter offsets: of each gateway's time, in milliseconds.
-    init(offsets: [Int64] = [0, 0, 0, 0], secrets: FleetSecrets = Self.secrets) throws {
+    init(
+        offsets: [Int64] = [0, 0, 0, 0], secrets: FleetSecrets = Self.secrets,
+        compute: @escaping Fleet.Compute = { work in
+            work()
+            return true
+        }
+    ) throws {
         bench = try Bench()
+        self.compute = compute
         for offset in offsets { addGateway(offset: offset, secrets: secrets) }
     }
 
@@ -36,10 +46,7 @@ struct FleetBench {
         let identity = FleetIdentity(
             SharedStore.incarnation(1), began: start.unixMilliseconds - 3_600_000, secrets: secrets, clock: clock,
             at: start.monotonic)
-        let fleet = Fleet(registry: store, identity: identity) { work in
-            work()
-            return true
-        }
+        let fleet = Fleet(registry: store, identity: identity, compute: compute)
         let challenges = Challenges(epoch: epoch, fleet: identity)
         var settings = GateSettings(
             drain: DrainSwitch(), leases: SessionLeases(maximum: 1_000),

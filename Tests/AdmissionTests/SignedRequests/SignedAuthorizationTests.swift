@@ -239,6 +239,25 @@ struct SignedAuthorizationTests {
         #expect(try signed.authorize(sent, methods: ["signed"]).verified != nil)
     }
 
+    @Test func `a gateway that admits tokens alone admits no signature, whatever a location demands`() throws {
+        var device = try signed.bench.registeredDevice()
+        let sent = try signed.first(&device)
+        for admitted: Set<String> in [["token"], ["token", "dev"]] {
+            var closed = signed
+            closed.admits = admitted
+            for methods: Set<String>? in [nil, ["signed"], ["token", "signed"], []] {
+                let refusal = try closed.authorize(sent, methods: methods).refusal
+                #expect(refusal?.answer == .wayNotAllowed && refusal?.failed.check == .route, "\(admitted)")
+            }
+            // Nor without a key, or with other mistakes: nothing else is said about it.
+            var keyless = sent
+            keyless[.keyID] = nil
+            #expect(try closed.refusal(keyless).answer == .wayNotAllowed)
+        }
+        // Nothing was used up.
+        #expect(try signed.authorize(sent).verified != nil)
+    }
+
     /// One assertion is good once in all dialects.
     @Test func `an assertion of an upgrade is none of a request, and its counter counts for all`() throws {
         var device = try signed.bench.registeredDevice()

@@ -19,6 +19,10 @@ struct SignedBench {
     /// `AUTHZ_BODY=forwarded`
     var seesBodies = true
     var blockList = BlockList()
+    /// `AUTHZ_ADMIT`
+    var admits: Set<String> = ["token", "signed"]
+    /// Of failures at one address.
+    var limits = UpgradeLimits(failedUpgradesPerMinute: 100_000, verificationsPerSecond: 100_000)
 
     /// - Parameter bench: nil: a new one.
     init(_ bench: Bench? = nil) throws { self.bench = try bench ?? Bench() }
@@ -31,7 +35,8 @@ struct SignedBench {
 
     var authorization: SignedAuthorization {
         SignedAuthorization(
-            settings, blockList: blockList, seesBodies: seesBodies, maximumBodyBytes: 65_536)
+            settings, blockList: blockList, admits: admits, limits: limits, seesBodies: seesBodies,
+            maximumBodyBytes: 65_536)
     }
 
     var gate: Gate {
@@ -127,7 +132,7 @@ struct SignedBench {
     /// - Parameter arrived: the body that has arrived; nil: the one that was sent.
     func authorize(
         _ sent: Sent, _ method: String = "PUT", _ url: String = url, arrived: String? = nil, hashesBody: Bool = true,
-        methods: Set<String>? = nil, at moment: Moment = start
+        methods: Set<String>? = nil, from text: String = "192.0.2.1", at moment: Moment = start
     ) throws -> Result<VerifiedSignedRequest, RefusedRequest> {
         var hashed: HashedBody?
         if hashesBody, let clientData = sent.fields.clientData {
@@ -138,7 +143,7 @@ struct SignedBench {
         let values = ["x-original-method": [method], "x-original-url": [url]]
         let question = SignedAuthorization.Question(
             request: try OriginalRequest(path: "", ownMethod: "GET") { values[$0] ?? [] }, fields: sent.fields,
-            body: hashed, address: address("192.0.2.1"), methods: methods, moment: moment)
+            body: hashed, address: address(text), methods: methods, moment: moment)
         guard case .decided(let outcome) = authorization.decision(on: question) else { throw OtherStep() }
         return try outcome.get()
     }

@@ -82,7 +82,7 @@ package enum CheckOrder {
         [.queue, .rateLimit, .body] + signedForm.filter { $0 != .htm && $0 != .htu } + [.challenge] + key + attestation
         + assertion.filter { $0 != .counterStored } + [.auditLog, .keyStored, .counterStored, .counterRise]
     private static let signedAuthorization: [AdmissionCheck] =
-        [.body, .blockList, .identityBlocked, .route] + signedRequest + [.auditLog]
+        [.body, .blockList, .identityBlocked, .route] + signedForm + [.rateLimit] + signedRequest + [.auditLog]
     private static let authorization: [AdmissionCheck] =
         [.body, .blockList] + accessToken + [.identityBlocked, .route] + proofOfToken + [.auditLog]
 }

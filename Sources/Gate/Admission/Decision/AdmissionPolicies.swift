@@ -153,13 +153,14 @@ struct RatePolicy: AdmissionPolicy {
     let checksSecrets: Bool
 
     func evaluate(_ attempt: AdmissionAttempt) -> PolicyOutcome {
-        guard case .over(let seconds) = limits.failuresSoFar(attempt.request) else { return .passed }
+        let (address, moment) = (attempt.request.address, attempt.request.moment)
+        guard case .over(let seconds) = limits.failuresSoFar(of: address, at: moment) else { return .passed }
         let cost = cost(of: attempt)
         guard cost > 0 else {
             return .refused(
                 .rateLimited, "over FAILED_UPGRADES_PER_MINUTE, no credentials", retryAfter: seconds)
         }
-        switch limits.payForVerification(attempt.request, cost: cost) {
+        switch limits.payForVerification(of: address, cost: cost, at: moment) {
         case .within: return .passed
         case .over(let seconds):
             return .refused(.rateLimited, "over the limit of verifications per second", retryAfter: seconds)

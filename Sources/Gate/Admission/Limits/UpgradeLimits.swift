@@ -1,7 +1,7 @@
 import WireText
 
-/// The two tables behind the limit on failed upgrades. ``RatePolicy`` checks them before a verification; the gate
-/// counts failures afterwards.
+/// The two tables behind the limit on failed upgrades, and on failed signed requests behind a proxy. ``RatePolicy`` and
+/// ``SignedAuthorization`` check them before a verification; failures are counted afterwards.
 ///
 /// Many honest clients may share an address with an attacker. So an address with too many failures isn't shut out: its
 /// credentials are still checked while its verification budget lasts, and clients with valid ones are admitted.
@@ -26,20 +26,20 @@ package struct UpgradeLimits: Sendable {
     }
 
     /// Whether the prefix has reached its limit of failed upgrades.
-    func failuresSoFar(_ request: AdmissionRequest) -> RateDecision {
-        failures.peek(request.address.prefix, at: request.moment.monotonic)
+    func failuresSoFar(of address: IPAddress, at moment: Moment) -> RateDecision {
+        failures.peek(address.prefix, at: moment.monotonic)
     }
 
     /// Counts one failed upgrade; `.over` if it exceeds the limit.
-    func countFailure(_ request: AdmissionRequest) -> RateDecision {
-        failures.count(request.address.prefix, at: request.moment.monotonic)
+    func countFailure(of address: IPAddress, at moment: Moment) -> RateDecision {
+        failures.count(address.prefix, at: moment.monotonic)
     }
 
     /// Takes the cost of one verification from the prefix' budget. If the rest of the budget isn't enough, that rest is
     /// used up.
-    func payForVerification(_ request: AdmissionRequest, cost: Int) -> RateDecision {
+    func payForVerification(of address: IPAddress, cost: Int, at moment: Moment) -> RateDecision {
         for _ in 0..<cost {
-            let decision = verifications.count(request.address.prefix, at: request.moment.monotonic)
+            let decision = verifications.count(address.prefix, at: moment.monotonic)
             guard decision == .within else { return decision }
         }
         return .within

@@ -7,6 +7,9 @@ package import WireText
 package struct SignedAuthorization: Sendable {
     private let settings: SignedRequestSettings
     private let blockList: BlockLists
+    /// `AUTHZ_ADMIT`: the names of the methods in routes.
+    private let admits: Set<String>
+    private let limits: UpgradeLimits
     /// `AUTHZ_BODY=forwarded`: proxies forward bodies, and say how long they are.
     package let seesBodies: Bool
     /// `MAX_BODY_BYTES`
@@ -14,9 +17,11 @@ package struct SignedAuthorization: Sendable {
 
     package init(
         _ settings: SignedRequestSettings, blockList: BlockList, fleetBlockList: SharedBlockList? = nil,
-        seesBodies: Bool, maximumBodyBytes: Int
+        admits: Set<String>, limits: UpgradeLimits, seesBodies: Bool, maximumBodyBytes: Int
     ) {
         self.settings = settings
+        self.admits = admits
+        self.limits = limits
         self.blockList = BlockLists(own: blockList, fleet: fleetBlockList)
         (self.seesBodies, self.maximumBodyBytes) = (seesBodies, maximumBodyBytes)
     }
@@ -31,7 +36,7 @@ package struct SignedAuthorization: Sendable {
         /// Nil if none was hashed.
         package var body: HashedBody?
         package var address: IPAddress
-        /// Only these methods are admitted; nil: all.
+        /// Only these methods are admitted, of those that `AUTHZ_ADMIT` names; nil: all of these.
         package var methods: Set<String>?
         package var moment: Moment
 
@@ -56,10 +61,12 @@ package struct SignedAuthorization: Sendable {
     package func decision(on question: Question) -> Progress<Outcome> {
         do throws(RefusedRequest) {
             try refuseBlocked(question)
+            try refuseOtherMethods(question)
             let resource = SignedResource(
                 method: question.request.method, url: question.request.url, body: try body(of: question))
             let steps = try SignedRequestSteps(question.fields, resource, settings, admitsLower: true)
-            return Decision(steps).run(at: question.moment)
+            try refuseRate(question)
+            return Decision(steps).run(at: question.moment).map { $0.map { counting($0, question) } }
         } catch {
             return .decided(.success(.failure(error)))
         }
@@ -82,15 +89,48 @@ package struct SignedAuthorization: Sendable {
                     .deviceBlocked, detail: "\(identity.method.label) is on the block list",
                     failed: FailedCheck(.identityBlocked)))
         }
-        let name = identity.method.route ?? ""
-        guard question.methods?.contains(name) ?? true else {
-            let allowed = (question.methods ?? []).sorted().joined(separator: " or ")
-            throw RefusedRequest(
-                .signed(
-                    .wayNotAllowed, detail: "\(identity.method.label) is not admitted here",
-                    failed: FailedCheck(.route, expected: allowed, received: name)))
-        }
     }
+
+    private func refuseOtherMethods(_ question: Question) throws(RefusedRequest) {
+        let allowed = question.methods.map(admits.intersection) ?? admits
+        guard !allowed.contains(Self.route) else { return }
+        throw RefusedRequest(
+            .signed(
+                .wayNotAllowed, detail: "\(SignedRequestMethod.name.label) is not admitted here",
+                failed: FailedCheck(
+                    .route, expected: allowed.sorted().joined(separator: " or "), received: Self.route)))
+    }
+
+    // MARK: Failures
+
+    /// Anybody can have the store asked about keys, with one challenge. As at upgrades, an address with too many
+    /// failures isn't shut out: its signatures are verified while its budget lasts.
+    private func refuseRate(_ question: Question) throws(RefusedRequest) {
+        let (address, moment) = (question.address, question.moment)
+        guard case .over = limits.failuresSoFar(of: address, at: moment),
+            case .over(let seconds) = limits.payForVerification(of: address, cost: 1, at: moment)
+        else { return }
+        throw RefusedRequest(
+            .signed(.rateLimited, detail: "over the limit of verifications per second", retryAfter: seconds))
+    }
+
+    /// Above the limit, the client gets the rate-limit refusal instead of the actual reason. Challenges that have ended
+    /// aren't counted: that is found out without the store, and happens to many a phone behind a carrier's address.
+    private func counting(
+        _ decided: Result<VerifiedSignedRequest, RefusedRequest>, _ question: Question
+    ) -> Result<VerifiedSignedRequest, RefusedRequest> {
+        guard case .failure(let refused) = decided, Self.failures.contains(refused.refusal.code),
+            case .over(let seconds) = limits.countFailure(of: question.address, at: question.moment)
+        else { return decided }
+        let refusal = refused.refusal
+        let detail = "over FAILED_UPGRADES_PER_MINUTE; \(refusal.code.rawValue): \(refusal.detail)"
+        var limited = Refusal.signed(.rateLimited, detail: detail, retryAfter: seconds, failed: refusal.failed)
+        limited.signer = refusal.signer
+        return .failure(RefusedRequest(limited))
+    }
+
+    /// Of those that have cost a question of the store.
+    private static let failures: Set<RefusalCode> = [.unknownKey, .keyRevoked, .assertionRejected, .keyMismatch]
 
     /// A body counts as seen only if the proxy says how long it was when the client sent it: some proxies cut bodies,
     /// or drop them.

@@ -230,7 +230,7 @@ package struct LimitSection: SettingSection {
             """)
     package let failedUpgradesPerMinute = LiveSetting<Int>.integer(
         "FAILED_UPGRADES_PER_MINUTE", default: 10, 1...1_000_000, "a minute",
-        "Failed upgrades of one address before further ones are answered 429.",
+        "Failed upgrades, and failed signed requests on `/authz`, of one address before further ones are answered 429.",
         details: "Above it valid credentials still pass: each second as many are verified as the double of this number."
     )
     package let maximumLimiterEntries = StartSetting<Int>.integer(

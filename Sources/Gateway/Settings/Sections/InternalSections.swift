@@ -47,10 +47,10 @@ package struct InternalListenerSection: SettingSection {
             """)
     package let admits = LiveSetting<AuthorizationAdmission>.choice(
         "AUTHZ_ADMIT", default: .token,
-        "Whose requests `/authz` lets pass: of attested devices (`token`), or of development tokens too (`token+dev`).",
+        "Whose requests `/authz` lets pass: of attested devices with access tokens (`token`), of development tokens too (`dev`), and signed ones (`signed`).",
         details: """
-            A proxy can demand more for a location, never less: /admit/token/authz. Development tokens need ALLOW_DEV_TOKENS besides. \
-            With SIGNED_REQUESTS=on signed requests pass, too; /admit/signed/authz demands one.
+            A proxy can demand more for a location, never less: /admit/token/authz, /admit/signed/authz. Development tokens need \
+            ALLOW_DEV_TOKENS besides, and signed requests SIGNED_REQUESTS=on.
             """)
     package let body = LiveSetting<AuthorizationBody>.choice(
         "AUTHZ_BODY", default: .off,
@@ -103,12 +103,16 @@ package enum AuthorizationBody: String, CaseIterable, Sendable {
 package enum AuthorizationAdmission: String, CaseIterable, Sendable {
     case token
     case tokenAndDev = "token+dev"
+    case tokenAndSigned = "token+signed"
+    case tokenDevAndSigned = "token+dev+signed"
 
     /// Names of methods, as in the `admit=` of a route.
     package var methods: Set<String> {
         switch self {
         case .token: ["token"]
         case .tokenAndDev: ["token", "dev"]
+        case .tokenAndSigned: ["token", "signed"]
+        case .tokenDevAndSigned: ["token", "dev", "signed"]
         }
     }
 }

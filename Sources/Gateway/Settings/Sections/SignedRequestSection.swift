@@ -5,8 +5,8 @@ package struct SignedRequestSection: SettingSection {
         "SIGNED_REQUESTS", default: .off,
         "Whether apps may sign each request with App Attest; with `off` the paths of the next setting answer 404.",
         details: """
-            Devices register at `POST /register`. Their signatures admit WebSockets (`admit=signed`), and requests of HTTP services on `/authz`. \
-            It needs App Attest. In a fleet whose gateways have restricted rights devices can unregister only with the rights that \
+            Devices register at `POST /register`. Their signatures admit WebSockets (`admit=signed`), and requests of HTTP services if \
+            AUTHZ_ADMIT names them. It needs App Attest. In a fleet whose gateways have restricted rights devices can unregister only with the rights that \
             config/postgresql-roles.sql names.
             """)
     package let prefix = LiveSetting<String?>.text(

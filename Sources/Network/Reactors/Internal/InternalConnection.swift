@@ -109,7 +109,7 @@ final class InternalConnection: TCPHandler, TimerTarget, HTTPDriver {
     func requestBegan() { arm(Self.stepNanoseconds) }
 
     func took(_ head: RequestHead) {
-        bodyReader = handler.bodyReader(for: head)
+        bodyReader = handler.bodyReader(for: head, isCertified: isCertified)
         queueContinue(for: head)
     }
 

@@ -53,8 +53,9 @@ package protocol InternalHandler: AnyObject {
 
     /// A request's head has arrived, and its body comes next.
     ///
+    /// - Parameter isCertified: the peer has presented a client certificate that is good now.
     /// - Returns: who reads the body; nil: nobody does.
-    func bodyReader(for head: RequestHead) -> (any InternalBodyReader)?
+    func bodyReader(for head: RequestHead, isCertified: @autoclosure () -> Bool) -> (any InternalBodyReader)?
 
     /// A complete request. Answer it through the exchange, now or later.
     func handle(_ exchange: InternalExchange)

@@ -58,13 +58,17 @@ final class InternalRouter: InternalHandler {
         max(HTTPWire.RequestLimits().maximumBodyBytes, settings.signedAuthorization?.maximumBodyBytes ?? 0)
     }
 
-    func bodyReader(for head: RequestHead) -> (any InternalBodyReader)? { signed?.bodyReader(for: head) }
+    /// Nothing is hashed for a peer that may not ask.
+    func bodyReader(for head: RequestHead, isCertified: @autoclosure () -> Bool) -> (any InternalBodyReader)? {
+        guard let signed, isAdmitted(head, isQuestion: true, isCertified: isCertified()) else { return nil }
+        return signed.bodyReader(for: head)
+    }
 
     func handle(_ exchange: InternalExchange) {
         // A proof that is used up here could be used again at the process that takes over.
         if settings.drain.isHandingOver { return exchange.drop() }
         let isQuestion = AuthorizationDemand(path: exchange.path, query: exchange.query) != nil
-        guard isAdmitted(exchange, isQuestion: isQuestion) else {
+        guard isAdmitted(exchange.head, isQuestion: isQuestion, isCertified: exchange.isCertified) else {
             settings.metrics.internalRequestRefused()
             guard isQuestion else { return exchange.respond(Self.accessRequired) }
             return refuseProxy(exchange)
@@ -73,10 +77,12 @@ final class InternalRouter: InternalHandler {
     }
 
     /// - Parameter isQuestion: of a proxy, which passes its client's `Authorization` on.
-    private func isAdmitted(_ exchange: InternalExchange, isQuestion: Bool) -> Bool {
+    private func isAdmitted(
+        _ head: RequestHead, isQuestion: Bool, isCertified: @autoclosure () -> Bool
+    ) -> Bool {
         settings.internalAccess.admits(
-            field: exchange.head.text(InternalToken.field),
-            authorization: isQuestion ? nil : exchange.head.text("authorization"), isCertified: exchange.isCertified)
+            field: head.text(InternalToken.field),
+            authorization: isQuestion ? nil : head.text("authorization"), isCertified: isCertified())
     }
 
     func mayConnect(isCertified: Bool) -> Bool { settings.internalAccess.mayConnect(isCertified: isCertified) }

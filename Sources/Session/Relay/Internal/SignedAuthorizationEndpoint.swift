@@ -76,7 +76,7 @@ struct SignedAuthorizationEndpoint: InternalEndpoint {
     private func admit(
         _ verified: VerifiedSignedRequest, _ demand: AuthorizationDemand, _ context: RequestContext, _ reactor: Reactor
     ) -> HTTPAnswer {
-        record.authorized(verified)
+        record.authorized(verified, context)
         var fields = verified.identityFields
         fields += [("X-Portcullis-Request-Id", context.id), ("Cache-Control", "no-store"), next(reactor)]
         // Envoy accepts no other status as permission.

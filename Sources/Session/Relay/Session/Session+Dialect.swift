@@ -59,7 +59,11 @@ extension Session {
         guard let arrival = link?.arrival, arrival.isUndecided else { return }
         let message = arrival.decided()
         if leg == nil, endOfTarget == nil { begin(kind) } else { become(kind) }
-        if translation == nil { deliverPendingRaw() }
+        if passesUnchanged {
+            deliverPendingRaw()
+            // Otherwise it is still needed to reach the target.
+            if leg?.isConnected == true { link?.arrival = nil }
+        }
         if translation?.value.awaitsConnect == false { meetTarget() }
         if let message { deliver(message) }
         tellClient()

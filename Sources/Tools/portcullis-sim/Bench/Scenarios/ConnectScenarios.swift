@@ -40,7 +40,10 @@ extension BenchRun {
         let admin = try LoopbackPort.free()
         let gateway = try room.gateway(
             .gated,
-            extra: ["ADMIN_BIND": "127.0.0.1:\(admin)", "SIGNED_REQUESTS": "on", "AUTHZ_BODY": "forwarded"])
+            extra: [
+                "ADMIN_BIND": "127.0.0.1:\(admin)", "SIGNED_REQUESTS": "on", "AUTHZ_ADMIT": "token+signed",
+                "AUTHZ_BODY": "forwarded",
+            ])
         var token = job(.token, clients: 16)
         token.further = Self.devices(16, settings)
         // The gateway remembers at most 1,000 proofs of one key in a minute.
