@@ -27,8 +27,13 @@ extension GatewayParts {
             settings: settings,
             services: SignedRequestServices(
                 challenges: state.challenges, limits: state.endpoints, registrar: appAttest.services.registrar,
-                prefix: live.signedRequests.prefix ?? ""
-            ) { id async throws(KeyRegistryError) in try await forget(id, by: erasure, after: watcher) },
+                prefix: live.signedRequests.prefix ?? "",
+                beginErasure: { id async throws(KeyRegistryError) in
+                    try await erasure.begin(id, at: Int64(Date.now.timeIntervalSince1970 * 1_000))
+                },
+                finishErasure: { id async throws(KeyRegistryError) in
+                    try await finish(id, by: erasure, after: watcher)
+                }),
             authorization: SignedAuthorization(
                 settings, blockList: live.blockList, fleetBlockList: fleetBlockList,
                 admits: live.internalListener.admits.methods, limits: state.upgrades,
@@ -49,10 +54,9 @@ extension GatewayParts {
     private static let ownNotice = RevocationWatcher.interval * 10
 
     /// Gateways close the sessions of what is revoked, not of what is gone.
-    private static func forget(
+    private static func finish(
         _ id: KeyID, by erasure: DeviceErasure, after watcher: OwnRevocationWatcher
     ) async throws(KeyRegistryError) {
-        try await erasure.begin(id, at: Int64(Date.now.timeIntervalSince1970 * 1_000))
         let noticed = ContinuousClock.now + notice
         guard await watcher.hasLooked(within: ownNotice) else {
             throw .unavailable("the key is refused, but its sessions aren't closed yet")

@@ -9,6 +9,7 @@ import WireText
 final class EdgeRouter: EdgeHandler {
     private let sessions: SessionTable
     private let registrations: PendingWork
+    private let ending: PendingWork
     private let issuing: PendingWork
     private unowned let reactor: Reactor
     // All from the same reload.
@@ -22,8 +23,9 @@ final class EdgeRouter: EdgeHandler {
 
     init(
         settings: RelaySettings, reactor: Reactor, sessions: SessionTable, registrations: PendingWork,
-        issuing: PendingWork
+        ending: PendingWork, issuing: PendingWork
     ) {
+        self.ending = ending
         self.issuing = issuing
         self.sessions = sessions
         self.registrations = registrations
@@ -51,7 +53,8 @@ final class EdgeRouter: EdgeHandler {
         }
         signedRequests = settings.signedRequests.map {
             SignedRequestEndpoints(
-                services: $0, gate: settings.gate, record: record, metrics: settings.metrics, pending: registrations)
+                services: $0, gate: settings.gate, record: record, metrics: settings.metrics, pending: registrations,
+                ending: ending)
         }
         tickets = settings.tickets.map { _ in TicketEndpoint(gate: settings.gate, record: record) }
         upgrades = UpgradeHandler(settings: settings, record: record, sessions: sessions, reactor: reactor)

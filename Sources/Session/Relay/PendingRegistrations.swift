@@ -6,4 +6,10 @@ enum PendingRegistrations {
     private static let threadCount = 2
 
     static func make() -> PendingWork { PendingWork("registrations", threads: threadCount, maximum: maximum) }
+
+    /// For unregistrations that wait until sessions are closed. They use nothing up any more, and a process of later
+    /// finishes what is left of them: registrations and copyovers don't wait for them.
+    static func makeEnding(_ registrations: PendingWork) -> PendingWork {
+        PendingWork(on: registrations.threads, maximum: maximum)
+    }
 }

@@ -9,9 +9,13 @@ final class PendingWork: Sendable {
     private let maximum: Int
     private let count = Mutex(0)
 
-    init(_ name: String, threads: Int, maximum: Int) {
-        self.threads = BlockingThreads(name, count: threads)
+    init(on threads: BlockingThreads, maximum: Int) {
+        self.threads = threads
         self.maximum = maximum
+    }
+
+    convenience init(_ name: String, threads: Int, maximum: Int) {
+        self.init(on: BlockingThreads(name, count: threads), maximum: maximum)
     }
 
     var current: Int { count.withLock { $0 } }

@@ -11,7 +11,8 @@ package final class RelayServer: Sendable {
     /// The settings for reactors that start; running reactors have a copy.
     let settings: Mutex<RelaySettings>
     let pool: ReactorPool
-    private let registrations = PendingRegistrations.make()
+    private let registrations: PendingWork
+    private let ending: PendingWork
     private let issuing = PendingTokens.make()
     /// One per reactor, each used only on its reactor's thread.
     let tables = Mutex<[Pinned<SessionTable>]>([])
@@ -26,6 +27,8 @@ package final class RelayServer: Sendable {
     package init(settings: RelaySettings, pool: ReactorPool) {
         self.settings = Mutex(settings)
         self.pool = pool
+        registrations = PendingRegistrations.make()
+        ending = PendingRegistrations.makeEnding(registrations)
         drain = settings.drain
     }
 
@@ -45,7 +48,7 @@ package final class RelayServer: Sendable {
             tables.withLock { $0.append(Pinned(sessions, to: reactor)) }
             let router = EdgeRouter(
                 settings: settings, reactor: reactor, sessions: sessions, registrations: registrations,
-                issuing: issuing)
+                ending: ending, issuing: issuing)
             routers.withLock { $0.append(Pinned(router, to: reactor)) }
             return router
         }

@@ -183,7 +183,7 @@ struct SignedRegistrarTests {
             unless: { _ in
                 Issue.record("nothing is recorded")
                 return nil
-            }, forget: { _ in Issue.record("nothing is forgotten") })
+            }, begin: { _ in Issue.record("nothing is forgotten") })
         #expect(outcome.refusal?.answer == .deviceBlocked && registry.key(id)?.counter == 1)
         #expect(await unregister(second).isDone)
         #expect(asked.withLock { $0 } == [Identity](repeating: .signed(id), count: 3))
@@ -229,10 +229,10 @@ struct SignedRegistrarTests {
     /// What the audit log gets, and what becomes of the key.
     private final class Ending: Sendable {
         private let lines = Mutex(0)
-        private let forgotten = Mutex(0)
-        var counts: [Int] { [lines.withLock { $0 }, forgotten.withLock { $0 }] }
+        private let begun = Mutex(0)
+        var counts: [Int] { [lines.withLock { $0 }, begun.withLock { $0 }] }
         func record() { lines.withLock { $0 += 1 } }
-        func forget() { forgotten.withLock { $0 += 1 } }
+        func begin() { begun.withLock { $0 += 1 } }
     }
 
     private func unregister(
@@ -244,8 +244,8 @@ struct SignedRegistrarTests {
                 ending.record()
                 return refusal
             },
-            forget: { _ throws(KeyRegistryError) in
-                ending.forget()
+            begin: { _ throws(KeyRegistryError) in
+                ending.begin()
                 if let failing { throw failing }
             })
     }
@@ -276,11 +276,11 @@ struct SignedRegistrarTests {
 }
 
 extension UnregistrationOutcome {
-    fileprivate var isDone: Bool { if case .unregistered = self { true } else { false } }
+    fileprivate var isDone: Bool { if case .begun = self { true } else { false } }
 
     fileprivate var refusal: Refusal? {
         switch self {
-        case .unregistered: nil
+        case .begun: nil
         case .refused(let refusal), .unstored(let refusal): refusal
         }
     }

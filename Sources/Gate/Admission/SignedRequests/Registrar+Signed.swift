@@ -30,13 +30,13 @@ extension Registrar {
     }
 
     /// - Parameters:
-    ///   - refuse: called when nothing but the store can fail any more, right before the key is forgotten, and records
+    ///   - refuse: called when nothing but the store can fail any more, right before the erasure begins, and records
     ///     that.
-    ///   - forget: closes the key's sessions and removes it.
+    ///   - begin: begins the key's erasure; durable when it returns.
     package func unregister(
         _ request: SignedEndpointRequest, ifBlocked: Blocking,
         unless refuse: @escaping @Sendable (KeyID) -> Refusal?,
-        forget: @escaping @Sendable (KeyID) async throws(KeyRegistryError) -> Void
+        begin: @escaping @Sendable (KeyID) async throws(KeyRegistryError) -> Void
     ) async -> UnregistrationOutcome {
         let steps: UnregistrationSteps
         do throws(RefusedRequest) {
@@ -45,11 +45,16 @@ extension Registrar {
             return .refused(error.refusal)
         }
         var waiting = waiting
-        waiting.forget = forget
+        waiting.beginErasure = begin
         switch await Decision(steps).run(at: request.moment, asking: waiting) {
         case .success(let outcome): return outcome
         case .failure(let error): return .refused(Self.unavailable(error))
         }
+    }
+
+    /// Of an unregistration whose second step has failed.
+    package static func unfinished(_ error: KeyRegistryError) -> UnregistrationOutcome {
+        .unstored(unavailable(error).ofSignedRequest)
     }
 
     private func decide(

@@ -1,7 +1,7 @@
-import KeyStore
+package import KeyStore
 
-/// The end of a registration: the key signs it, challenge and counter are used, the end is recorded, then the key is
-/// forgotten. A key whose end was interrupted goes on with it. What is refused before it is recorded leaves no line of an end that wasn't one.
+/// The end of a registration: the key signs it, challenge and counter are used, the end is recorded, then it begins:
+/// from here on the key is refused, whatever becomes of this process. A key whose end was interrupted goes on with it. What is refused before it is recorded leaves no line of an end that wasn't one.
 struct UnregistrationSteps: DecisionSteps {
     private var steps: KnownKeySteps
     private let key: KeyID
@@ -34,13 +34,13 @@ struct UnregistrationSteps: DecisionSteps {
     private mutating func record() -> Step<UnregistrationOutcome> {
         if let refusal = refuse(key) { return .decided(.refused(refusal.ofSignedRequest)) }
         isRecorded = true
-        return .ask(.trying(.forget(key)), of: store)
+        return .ask(.trying(.beginErasure(key)), of: store)
     }
 
     private func conclude(_ answer: StoreAnswer?) -> Step<UnregistrationOutcome> {
         switch answer {
-        case .forget: .decided(.unregistered)
-        case .failed(let error): .decided(.unstored(Registrar.unavailable(error).ofSignedRequest))
+        case .beginErasure: .decided(.begun(key))
+        case .failed(let error): .decided(Registrar.unfinished(error))
         default: wrongAnswer(answer)
         }
     }
@@ -48,8 +48,9 @@ struct UnregistrationSteps: DecisionSteps {
 
 /// The outcome of a device's request to be forgotten.
 package enum UnregistrationOutcome: Sendable {
-    case unregistered
+    /// Durable, but not finished: nothing is used up any more, and the key's sessions are to be closed.
+    case begun(KeyID)
     case refused(Refusal)
-    /// The challenge is used up. If the end was already recorded in the audit log, forgetting the key failed.
+    /// The challenge is used up. If the end was already recorded in the audit log, the store has failed.
     case unstored(Refusal)
 }

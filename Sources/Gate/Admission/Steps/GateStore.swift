@@ -49,7 +49,7 @@ package struct GateStore: Sendable {
             do throws(KeyRegistryError) { return try answerAtOnce(question, at: moment) } catch {
                 return .failed(error)
             }
-        case .ticket, .own, .redeem, .attestation, .enrol, .use, .forget: return nil
+        case .ticket, .own, .redeem, .attestation, .enrol, .use, .beginErasure: return nil
         }
     }
 
@@ -122,7 +122,7 @@ extension Fleet {
         case .confirm(let use):
             guard let use else { return then(.success(.confirm(.foreign))) }
             spend(use, at: time) { then($0.map(StoreAnswer.confirm)) }
-        case .redeem, .attestation, .enrol, .use, .forget:
+        case .redeem, .attestation, .enrol, .use, .beginErasure:
             then(.failure(.unavailable("the question is for one who may wait")))
         case .grant, .ticket, .own, .trying: preconditionFailure("These are answered elsewhere.")
         }

@@ -29,8 +29,8 @@ package enum StoreQuestion: Sendable {
     indirect case enrol(DeviceKey)
     /// Uses a counter of a key whose assertion came with a challenge that is used up already.
     case use(CounterUse, of: KeyID)
-    /// Closes a key's sessions, and forgets it.
-    case forget(KeyID)
+    /// Begins the erasure of a key.
+    case beginErasure(KeyID)
     /// A question whose failure is an answer, because the decision says then what has failed.
     indirect case trying(StoreQuestion)
 
@@ -96,7 +96,7 @@ package enum StoreAnswer: Sendable {
     indirect case attestation(Result<VerifiedAttestation, AttestationError>)
     case enrol(Enrolment)
     case use(CounterAdvance)
-    case forget
+    case beginErasure
     /// Of ``StoreQuestion/trying(_:)``.
     case failed(KeyRegistryError)
 }

@@ -8,8 +8,8 @@ struct WaitingStore: Sendable {
     var keys: (any KeyRegistry)?
     /// `nil`: nobody registers.
     var attestations: AttestationVerifier?
-    /// Closes a key's sessions, and forgets it. `nil`: nobody unregisters.
-    var forget: (@Sendable (KeyID) async throws(KeyRegistryError) -> Void)?
+    /// Begins the erasure of a key. `nil`: nobody unregisters.
+    var beginErasure: (@Sendable (KeyID) async throws(KeyRegistryError) -> Void)?
 
     func answer(
         _ question: StoreQuestion, of store: GateStore, at moment: Moment
@@ -19,10 +19,10 @@ struct WaitingStore: Sendable {
         case .redeem(let token, let device):
             let standing = try await store.development?.redeem(token, by: device, at: moment.unixMilliseconds)
             return .redeem(standing ?? .refused(.unknown))
-        case .forget(let id):
-            guard let forget else { preconditionFailure("Only who unregisters is forgotten.") }
-            try await forget(id)
-            return .forget
+        case .beginErasure(let id):
+            guard let beginErasure else { preconditionFailure("Only who unregisters is forgotten.") }
+            try await beginErasure(id)
+            return .beginErasure
         case .trying(let question):
             do throws(KeyRegistryError) { return try await answer(question, of: store, at: moment) } catch {
                 return .failed(error)

@@ -13,18 +13,30 @@ package struct SignedRequestServices: Sendable {
     package var registrar: Registrar
     /// `SIGNED_REQUESTS_PREFIX`: before the paths; empty: nothing.
     package var prefix: String
-    /// Closes a key's sessions and forgets it.
-    package var forget: @Sendable (KeyID) async throws(KeyRegistryError) -> Void
+    package typealias ErasureStep = @Sendable (KeyID) async throws(KeyRegistryError) -> Void
+    /// From then on the key is refused; durable.
+    package var beginErasure: ErasureStep
+    /// Waits until the key's sessions are closed, and forgets it.
+    package var finishErasure: ErasureStep
 
     package init(
         challenges: Challenges, limits: EndpointLimits, registrar: Registrar, prefix: String,
-        forget: @escaping @Sendable (KeyID) async throws(KeyRegistryError) -> Void
+        beginErasure: @escaping ErasureStep, finishErasure: @escaping ErasureStep
     ) {
         self.challenges = challenges
         self.limits = limits
         self.registrar = registrar
         self.prefix = prefix
-        self.forget = forget
+        self.beginErasure = beginErasure
+        self.finishErasure = finishErasure
+    }
+}
+
+extension SignedRequestServices {
+    fileprivate func finish(_ begun: UnregistrationOutcome) async -> UnregistrationOutcome {
+        guard case .begun(let key) = begun else { return begun }
+        do throws(KeyRegistryError) { try await finishErasure(key) } catch { return Registrar.unfinished(error) }
+        return begun
     }
 }
 
@@ -61,16 +73,18 @@ final class SignedRequestEndpoints {
     private let record: DecisionRecord
     private let metrics: GatewayMetrics
     private let pending: PendingWork
+    private let ending: PendingWork
 
     init(
         services: SignedRequestServices, gate: Gate, record: DecisionRecord, metrics: GatewayMetrics,
-        pending: PendingWork
+        pending: PendingWork, ending: PendingWork
     ) {
         self.services = services
         self.gate = gate
         self.record = record
         self.metrics = metrics
         self.pending = pending
+        self.ending = ending
     }
 
     func path(of head: RequestHead) -> SignedRequestPath? { SignedRequestPath(head, prefix: services.prefix) }
@@ -112,17 +126,24 @@ final class SignedRequestEndpoints {
         }
     }
 
+    /// Its place among registrations is free as soon as nothing is used up any more.
     private func unregister(_ exchange: HTTPExchange, _ context: RequestContext) {
-        guard pending.begin() else { return end(exchange, .refused(Self.busy), context) }
+        guard ending.begin() else { return end(exchange, .refused(Self.busy), context) }
+        guard pending.begin() else {
+            ending.end()
+            return end(exchange, .refused(Self.busy), context)
+        }
         let request = SignedEndpointRequest(exchange, context)
         let pinned = Pinned((exchange: exchange, endpoints: self), to: exchange.reactor)
-        Task(executorPreference: pending.threads) { [services, gate, record, pending] in
-            let outcome = await services.registrar.unregister(
+        Task(executorPreference: pending.threads) { [services, gate, record, pending, ending] in
+            let begun = await services.registrar.unregister(
                 request, ifBlocked: gate.refuseBlocked, unless: { record.refuseUnwrittenEnd(of: $0, context) },
-                forget: services.forget)
+                begin: services.beginErasure)
+            pending.end()
+            let outcome = await services.finish(begun)
             pinned.reactor.submit {
                 pinned.value.endpoints.end(pinned.value.exchange, outcome, context)
-                pending.end()
+                ending.end()
             }
         }
     }
@@ -146,7 +167,7 @@ final class SignedRequestEndpoints {
 
     private func end(_ exchange: HTTPExchange, _ outcome: UnregistrationOutcome, _ context: RequestContext) {
         switch outcome {
-        case .unregistered: exchange.respond(next(200, exchange.reactor))
+        case .begun: exchange.respond(next(200, exchange.reactor))
         case .refused(let refusal): answer(exchange, .refused(refusal), context)
         case .unstored(let refusal): answer(exchange, .unstored(refusal), context)
         }
