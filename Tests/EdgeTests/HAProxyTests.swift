@@ -58,6 +58,34 @@ extension EdgeTests {
             #expect(try await house.admissions().map(\.count) == [1, 7])
         }
 
+        @Test func `a signed upgrade reaches the gateway with its fields`() async throws {
+            let (apple, certificates) = (try SimulatedApple(), try await DevCertificates.shared())
+            let target = try await TargetServer.start(.echo)
+            let first = try await GatewayProcess.start(
+                GatewaySettings(targetPort: target.port).appAttest(apple).setting("SIGNED_REQUESTS", "on"))
+            let client = try SignedClient(apple, at: first)
+            #expect(try await client.register().status == 201)
+            _ = try await first.stop()
+            let gateway = try await GatewayProcess.start(
+                first.settings.tls(certificates).setting("INBOUND_PROXY_PROTOCOL", "true")
+                    .setting("TRUSTED_PROXY_CIDRS", HAProxyProcess.source), in: first.directory)
+            let proxy = try await HAProxyProcess.start(before: [gateway])
+            let connection = try await proxy.connect()
+            try await connection.send("GET /challenge HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            let challenge = try #require(try await connection.answer().field("challenge"))
+            let handshake = Handshake().adding(try await client.fields(over: challenge))
+            guard case .open(let socket) = try await TestWebSocket.attempt(handshake, on: proxy.connect()) else {
+                throw EdgeTestError("a signed upgrade was refused")
+            }
+            try await Edge.expectEcho(socket)
+            try await gateway.auditLine("\"upgrade\"", "signed_request", client.device.keyID)
+            guard case .refused(let again, _) = try await TestWebSocket.attempt(handshake, on: proxy.connect()) else {
+                throw EdgeTestError("a signature was admitted twice")
+            }
+            expectRefusal(again, 401, "invalid_nonce")
+            #expect(again["x-appattest-next-challenge"] != nil)
+        }
+
         // MARK: Support
 
         private struct House {

@@ -182,6 +182,38 @@ extension EdgeTests {
             #expect(try await connection.answer().status == 204)
         }
 
+        /// All are under way at the same time, each but for its last byte.
+        @Test func `of the bodies that are signed nothing is kept`() async throws {
+            let edge = try await start(["AUTHZ_BODY": "forwarded", "CHALLENGE_TTL_SECONDS": "600"])
+            let client = try SignedClient(apple, at: edge.gateway)
+            #expect(try await client.register().status == 201)
+            let (count, body) = (150, String(repeating: "a", count: 65_536))
+            let head =
+                "POST /authz HTTP/1.1\r\nHost: portcullis\r\nX-Original-Method: PUT\r\nX-Original-URL: \(url)\r\n"
+                + "Content-Length: \(body.utf8.count)\r\nX-Original-Content-Length: \(body.utf8.count)\r\n"
+            func signed() async throws -> String { SignedClient.lines(try await client.fields(body: body)) }
+            func begin(_ fields: String) async throws -> RawConnection {
+                let connection = try await RawConnection.open(port: edge.gateway.internalPort())
+                try await connection.send(head + fields + "\r\n" + body.dropLast())
+                return connection
+            }
+            func finish(_ connection: RawConnection) async throws {
+                try await connection.send("a")
+                #expect(try await connection.answer().status == 204)
+            }
+            // Everything that is made only once exists now.
+            try await finish(begin(signed()))
+            // A request has a time limit from its first byte on.
+            var requests: [String] = []
+            for _ in 0..<count { requests.append(try await signed()) }
+            let idle = try ProcessMemory.residentKiB(of: edge.gateway.processID)
+            var connections: [RawConnection] = []
+            for request in requests { connections.append(try await begin(request)) }
+            for connection in connections { try await finish(connection) }
+            let grown = try ProcessMemory.peakKiB(of: edge.gateway.processID) - idle
+            #expect(grown < count * 64 / 2, "\(grown) KiB")
+        }
+
         @Test func `an unknown key is told to attest itself, in a field that passes through proxies`() async throws {
             let edge = try await start()
             let client = try SignedClient(apple, at: edge.gateway)
