@@ -226,6 +226,24 @@ extension EdgeTests {
             Issue.record("the gateway was never killed between the two steps")
         }
 
+        /// What registrations and upgrades wait for.
+        @Test func `an unregistration that waits for sessions to close isn't a pending registration`() async throws {
+            for _ in 0..<10 {
+                let (gateway, client) = try await start()
+                #expect(try await client.register().status == 201)
+                let ending = Task { try await client.unregister().status }
+                try await gateway.auditLine("\"unregistered\"", client.device.keyID)
+                try await gateway.eventually("its place is free") {
+                    try await gateway.ask("GET /metrics HTTP/1.1\r\nHost: portcullis\r\n\r\n").text
+                        .contains("portcullis_registrations_pending 0\n")
+                }
+                let shown = try await gateway.keys("show", client.device.keyID)
+                #expect(try await ending.value == 200)
+                if shown.outputText.contains("(its erasure has begun)") { return }
+            }
+            Issue.record("it was never seen to wait")
+        }
+
         @Test func `after a kill no counter passes twice, answered or not, in any place of the window`() async throws {
             let (first, client) = try await start()
             var gateway = first

@@ -217,6 +217,37 @@ struct SignedRegistrarTests {
         #expect(await register(try sent(&device)).refusal?.answer == .keyRevoked)
     }
 
+    @Test func `a key that is stored is registered, also if its counter can't be`() async throws {
+        let failing = Registrar(
+            settings: signed.settings.appAttest,
+            registry: FailingRegistry(signed.bench.registry, failing: [.advance: .busy]),
+            verifier: AttestationVerifier(trustRoot: signed.bench.trustRoot, policy: signed.bench.policy),
+            limits: EndpointLimits())
+        var device = SimulatedDevice(app: Bench.app)
+        let first = try sent(&device)
+        let outcome = await failing.registerSigned(request(first), ifBlocked: { _ in nil }) { _ in nil }
+        #expect(outcome.registered?.wasKnown == false)
+        let id = try #require(KeyID(bytes: device.keyID))
+        #expect(signed.bench.registry.key(id)?.counter == 0)
+        // Nor can the same be sent again, and the device goes on.
+        #expect(await register(first).refusal?.answer == .signedChallengeRefused)
+        #expect(await register(try sent(&device, attests: false)).registered?.wasKnown == true)
+        // Of a known key nothing else is written: there the failure is one.
+        let again = await failing.registerSigned(
+            request(try sent(&device, attests: false)), ifBlocked: { _ in nil }
+        ) { _ in nil }
+        guard case .unstored = again else { return #expect(Bool(false), "\(again)") }
+    }
+
+    @Test func `a counter that is far too high is refused, also of a key that was just stored`() async throws {
+        var device = SimulatedDevice(app: Bench.app)
+        device.counter = 2_000_000
+        guard case .unstored(let refusal) = await register(try sent(&device)) else {
+            return #expect(Bool(false), "the line of the registration is corrected")
+        }
+        #expect(refusal.answer == .signedKeyMismatch && refusal.signer == SignedBench.base64(device.keyID))
+    }
+
     @Test func `what can't be recorded isn't done`() async throws {
         var device = SimulatedDevice(app: Bench.app)
         let refusal = Refusal(.auditUnavailable, detail: "")

@@ -74,7 +74,8 @@ struct SignedRegistrationSteps: DecisionSteps {
         return steps.next(nil, at: moment)
     }
 
-    /// The challenge is spent, so the assertion is new. Its counter is used all the same, for all other dialects.
+    /// The challenge is spent, so the assertion is new, and good nowhere else. Its counter is used all the same, which
+    /// may show that another device has the key.
     private mutating func count(_ step: Step<RegistrationOutcome>) -> Step<RegistrationOutcome> {
         guard case .decided(let outcome) = step else { return step }
         guard case .registered(let key) = outcome, let signed else { return .decided(outcome.ofSignedRequest) }
@@ -93,7 +94,8 @@ struct SignedRegistrationSteps: DecisionSteps {
                 return .decided(.unstored(error.signedRefusal))
             }
             return .decided(.registered(key))
-        case .failed(let error): return .decided(.unstored(Registrar.unavailable(error)))
+        // The key is stored, and the assertion can't be used again.
+        case .failed: return .decided(.registered(key))
         default: wrongAnswer(answer)
         }
     }
