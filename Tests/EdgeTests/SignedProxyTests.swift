@@ -131,7 +131,7 @@ extension EdgeTests {
                 "PUT /signed/x HTTP/1.1\r\nHost: localhost:\(house.proxy.port)\r\nTransfer-Encoding: chunked\r\n"
                     + SignedClient.lines(fields) + "Connection: close\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
             expectSigned(
-                try await connection.answer(), 403, "malformed_request", "invalid App Attest parameters", next: true)
+                try await connection.answer(), 400, "malformed_request", "invalid App Attest parameters", next: true)
         }
 
         // MARK: Support

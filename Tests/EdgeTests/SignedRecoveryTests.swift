@@ -259,11 +259,25 @@ extension EdgeTests {
                 gateway = try await GatewayProcess.start(gateway.settings, in: gateway.directory)
                 client.move(to: gateway)
                 for counter in counters {
-                    let again = try await ask(gateway, client.fields("PUT", url, counter: counter)).status
-                    #expect([204, 401].contains(again) && !(answered.contains(counter) && again == 204), "\(counter)")
-                    #expect(try await ask(gateway, client.fields("PUT", url, counter: counter)).status == 401)
+                    let again = try await decided(gateway, client, counter)
+                    #expect(
+                        [204, 401].contains(again.status) && !(answered.contains(counter) && again.status == 204),
+                        "\(counter): \(again)")
+                    let third = try await decided(gateway, client, counter)
+                    #expect(third.status == 401, "\(counter): \(third)")
                 }
             }
+        }
+
+        /// A disk that is busy decides nothing.
+        private func decided(
+            _ gateway: GatewayProcess, _ client: SignedClient, _ counter: UInt32
+        ) async throws -> ReceivedAnswer {
+            var answer = try await ask(gateway, client.fields("PUT", url, counter: counter))
+            for _ in 0..<20 where answer["x-refusal-status"] == "503" {
+                answer = try await ask(gateway, client.fields("PUT", url, counter: counter))
+            }
+            return answer
         }
 
         /// The counters of the requests that were answered with a yes before the gateway was killed.
