@@ -96,7 +96,7 @@ package struct SignedAuthorization: Sendable {
         guard !allowed.contains(Self.route) else { return }
         throw RefusedRequest(
             .signed(
-                .wayNotAllowed, detail: "\(SignedRequestMethod.name.label) is not admitted here",
+                .wayNotAllowed, detail: "signed requests are not admitted here",
                 failed: FailedCheck(
                     .route, expected: allowed.sorted().joined(separator: " or "), received: Self.route)))
     }
