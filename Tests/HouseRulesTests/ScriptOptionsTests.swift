@@ -8,7 +8,7 @@ struct ScriptOptionsTests {
         "run", "test", "make-dev-certs", "fuzz-edge", "try-with-mud", "try-with-evennia", "try-with-autobahn", "soak",
         "attack", "bench", "bench-fleet", "fleet", "fuzz", "bench-micro", "try-clients", "test-on", "try-with-nginx",
         "try-copyover", "package", "try-package", "try-container", "try-client", "check-app-attest", "try-libraries",
-        "try-fleet",
+        "try-fleet", "try-documents",
     ]
 
     @Test func `are tested for every script`() throws {
@@ -43,7 +43,7 @@ struct ScriptOptionsTests {
     @Test(arguments: [
         ("test", "--filter"), ("test-on", "--suite"), ("package", "--revision"), ("package", "--suite"),
         ("package", "--suffix"), ("package", "--jobs"),
-        ("try-package", "--suite"), ("make-dev-certs", "--out"),
+        ("try-package", "--suite"), ("try-documents", "--suite"), ("make-dev-certs", "--out"),
         ("attack", "--only"),
         ("bench", "--only"), ("bench", "--out"), ("fuzz", "--only"), ("bench-micro", "--filter"),
         ("try-with-nginx", "--proxy"),
