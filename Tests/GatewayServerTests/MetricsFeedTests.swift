@@ -14,9 +14,9 @@ import Testing
 struct MetricsFeedTests {
     private static let connections = 20
     private static let token = String(repeating: "t", count: 32)
-    /// What is 0 in a gateway that is well.
     /// Of gateways in a fleet: EdgeTests/FleetResumeTests.
     private static let fleet: Set<MetricName> = [.relays, .gatewayConnectionsRefused]
+    /// What is 0 in a gateway that is well.
     private static let idle: Set<MetricName> = [
         .handshakesWaiting, .storeQueue, .registrationsPending, .draining, .seriesDropped, .ready,
     ]
