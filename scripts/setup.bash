@@ -82,7 +82,8 @@ require_packages() {
     fi
     say "installing ${missing[*]}"
     "${root[@]}" apt-get update -qq >/dev/null </dev/null || die "apt-get update failed." "check the network and /etc/apt."
-    "${root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null </dev/null \
+    # A file of settings that is there already stays: dpkg would ask.
+    "${root[@]}" apt-get install -y -qq --no-install-recommends -o Dpkg::Options::=--force-confold "${missing[@]}" >/dev/null </dev/null \
         || die "apt-get could not install ${missing[*]}" "run it by hand to see why."
 }
 
