@@ -1,4 +1,3 @@
-// Long because: every case is one upgrade of a whole gateway.
 import EdgeTestKit
 import Foundation
 import Testing
@@ -389,44 +388,6 @@ extension EdgeTests {
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: program)
             return try await GatewayProcess.run(
                 ["upgrade", "--program", program, "--socket", directory.file("control.sock")])
-        }
-
-        // MARK: How it is asked for
-
-        @Test func `SIGUSR2 upgrades too`() async throws {
-            let edge = try await start(.echo)
-            let player = try await CopyoverPlayer(.gmcp, at: edge)
-            kill(edge.gateway.processID, SIGUSR2)
-            let line = try await edge.gateway.logLine("another process serves from here on", within: .seconds(60))
-            let id = try #require(line.firstMatch(of: /pid=(\d+)/).flatMap { Int32($0.1) })
-            defer { kill(id, SIGKILL) }
-            try await player.readPast(closes: 1)
-            await player.say("echo")
-            try await player.read(upTo: "echo\r\n")
-        }
-
-        /// Connections that come while nobody accepts wait in the queue.
-        @Test func `no connection is refused during an upgrade`() async throws {
-            let edge = try await start(.echo)
-            let players = try await inParallel(8) { _ in try await CopyoverPlayer(.typed, at: edge) }
-            let isOver = Awaited(false)
-            let visitors = (0..<4).map { _ in
-                Task { () -> Int in
-                    var count = 0
-                    while !isOver.current {
-                        let answer = try await edge.gateway.get("/health")
-                        guard answer.status == 200 else { throw EdgeTestError("\(answer)") }
-                        count += 1
-                    }
-                    return count
-                }
-            }
-            let reading = players.map { player in Task { try await player.readPast(closes: 1) } }
-            let successor = try await Successor.start(replacing: edge.gateway)
-            for reading in reading { try await reading.value }
-            isOver.update { $0 = true }
-            for visitor in visitors { #expect(try await visitor.value > 0) }
-            withExtendedLifetime(successor) {}
         }
     }
 }

@@ -124,6 +124,8 @@ enum HouseRules {
             return endings.contains { path.hasSuffix($0) } || parts.last == "Package.resolved"
                 || parts.contains { $0 == ".build" || $0.hasPrefix(".build-") || $0 == ".swiftpm" }
                 || path.hasPrefix("certs/dev/")
+                // A compiler's; C's own headers are in folders.
+                || (parts.count == 1 && path.hasSuffix(".h"))
         }
     }
 
