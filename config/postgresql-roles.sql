@@ -56,6 +56,11 @@ GRANT UPDATE (
 GRANT INSERT, DELETE, UPDATE ON portcullis.session TO :"gateway";
 -- It notes how many sessions each client has.
 GRANT INSERT, DELETE, UPDATE ON portcullis.holding TO :"gateway";
+-- It makes players' accounts and records their use, and removes what players remove. It can neither open a closed account nor move a passkey to another one.
+GRANT INSERT, DELETE ON portcullis.account, portcullis.passkey, portcullis.account_device, portcullis.account_end TO :"gateway";
+GRANT UPDATE (last_used_at) ON portcullis.account TO :"gateway";
+GRANT UPDATE (sign_count, flags, last_used_at) ON portcullis.passkey TO :"gateway";
+GRANT UPDATE (label) ON portcullis.account_device TO :"gateway";
 -- With ADMIN_CONSOLE=on gateways revoke and restore keys, and revoke development tokens, too:
 -- GRANT UPDATE (revoked_at, revocation_reason) ON portcullis.device_key TO :"gateway";
 -- GRANT DELETE ON portcullis.device_key TO :"gateway";

@@ -109,7 +109,7 @@ extension PostgreSQLKeyRegistry: SharedKeyRegistry {
 }
 
 extension SingleUseMark {
-    fileprivate func values(in incarnation: StoreIncarnation) -> [SQLValue] {
+    func values(in incarnation: StoreIncarnation) -> [SQLValue] {
         [.bytes(incarnation.bytes), .integer(kind.rawValue), .bytes(bytes), .integer(expires)]
     }
 }
@@ -121,7 +121,7 @@ extension SealedTicket {
 }
 
 extension MarkSpending {
-    fileprivate init(_ row: SQLRow, _ column: Int) throws(DatabaseError) {
+    init(_ row: SQLRow, _ column: Int) throws(DatabaseError) {
         switch try row.integer(column) {
         case 0: self = .spent
         case 1: self = .alreadySpent

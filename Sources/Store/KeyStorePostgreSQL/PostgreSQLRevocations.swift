@@ -62,8 +62,19 @@ package actor PostgreSQLRevocations: StoreFeed {
             last = end
         }
         all.grants = try await registry.revokedGrants()
+        try await loadEnded(&all)
         try await loadSigningKeys(&all)
         known = all
+    }
+
+    private func loadEnded(_ revocations: inout StoreRevocations) async throws(KeyRegistryError) {
+        var last: EndedSubject?
+        while true {
+            let page = try await registry.ended(after: last)
+            guard let end = page.last else { return }
+            for subject in page { revocations.note(subject) }
+            last = end
+        }
     }
 
     private func loadSigningKeys(_ revocations: inout StoreRevocations) async throws(KeyRegistryError) {
@@ -78,6 +89,11 @@ package actor PostgreSQLRevocations: StoreFeed {
             let revoked = try await registry.revoked(among: Array(Set(keys)))
             known.keys.subtract(keys)
             known.keys.formUnion(revoked)
+        }
+        for kind in EndedSubject.Kind.allCases {
+            let subjects = changes.entries.filter { $0.kind == kind.change }.map(\.subject)
+            guard !subjects.isEmpty else { continue }
+            for subject in try await registry.ended(among: Array(Set(subjects)), kind) { known.note(subject) }
         }
         if changes.entries.contains(where: { $0.kind == .token }) {
             known.grants = try await registry.revokedGrants()
@@ -104,6 +120,10 @@ struct StoreChanges: Sendable {
         case token = 2
         case signingKeys = 3
         case blockList = 4
+        /// Its passkeys have changed, or it was closed or removed.
+        case account = 5
+        /// It was removed.
+        case passkey = 6
     }
 
     let incarnation: StoreIncarnation
@@ -123,7 +143,8 @@ extension StoreNews {
             case .key: if let key = KeyID(bytes: entry.subject) { noteKey(key) }
             case .token: noteTokens()
             case .blockList: noteBlockList()
-            case .signingKeys, nil: break
+            case .account: if let account = AccountID(bytes: entry.subject) { noteAccount(account) }
+            case .signingKeys, .passkey, nil: break
             }
         }
     }

@@ -29,6 +29,7 @@ extension SQLiteKeyDatabase {
             try KeptTicketTable.remove(of: holders, in: database)
             try database.execute(sql: "DELETE FROM development_device WHERE device = ?", arguments: [Data(id.bytes)])
             let places = database.changesCount
+            _ = try AccountTable.remove(id, of: nil, in: database)
             guard let known = try DeviceKeyTable.fetch(id, from: database) else {
                 return Erasure(key: .unknown, places: places)
             }

@@ -162,6 +162,7 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
             guard let known = try DeviceKeyTable.fetch(id, from: database) else { return .unknown }
             guard !known.isRevoked else { return .refusedRevoked }
             try DeviceKeyTable.delete(id, from: database)
+            _ = try AccountTable.remove(id, of: nil, in: database)
             return .forgotten
         }
     }

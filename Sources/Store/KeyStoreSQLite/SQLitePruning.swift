@@ -24,6 +24,7 @@ extension SQLiteKeyDatabase {
                 handled += 1
                 guard try DeviceKeyTable.fetch(id, from: database)?.isIdle(since: time) == true else { continue }
                 try DeviceKeyTable.delete(id, from: database)
+                _ = try AccountTable.remove(id, of: nil, in: database)
                 forgotten.insert(id)
             }
             return PrunedBatch(forgotten: forgotten, handled: handled)

@@ -8,19 +8,21 @@ struct SQLiteRevisions: Equatable {
     private(set) var keys: Int64
     private(set) var tokens: Int64
     private(set) var signingKeys: Int64
+    /// Accounts and passkeys that have ended.
+    private(set) var accountEnds: Int64
 
-    /// Reads three rows.
+    /// Reads four rows.
     init(in database: Database) throws {
         let rows = try Row.fetchAll(database.cachedStatement(sql: Self.selection))
         let marks = try rows.map { row in
             guard case .int64(let mark) = (row[0] as DatabaseValue).storage else { throw DeviceKeyTable.damage }
             return mark
         }
-        guard marks.count == 3 else { throw DeviceKeyTable.damage }
-        (keys, tokens, signingKeys) = (marks[0], marks[1], marks[2])
+        guard marks.count == 4 else { throw DeviceKeyTable.damage }
+        (keys, tokens, signingKeys, accountEnds) = (marks[0], marks[1], marks[2], marks[3])
     }
 
-    private static let selection = "SELECT mark FROM revision WHERE part BETWEEN 1 AND 3 ORDER BY part"
+    private static let selection = "SELECT mark FROM revision WHERE part BETWEEN 1 AND 4 ORDER BY part"
 
     /// Throws if an expected table or column is missing.
     static func checkStatement(_ database: Database) throws { _ = try database.makeStatement(sql: selection) }
@@ -30,6 +32,8 @@ struct SQLiteRevisions: Equatable {
     /// After the other tables. Older stores don't have them yet; older programs work with them.
     static func create(in database: Database) throws {
         if try !SQLiteSchemaForm.has("revision", database) { try createTable(in: database) }
+        // Programs of before accounts have made the table without it.
+        try database.execute(sql: "INSERT INTO revision VALUES (4, random()) ON CONFLICT DO NOTHING")
         for trigger in triggers { try database.execute(sql: trigger.sql) }
     }
 
@@ -67,5 +71,5 @@ struct SQLiteRevisions: Equatable {
         }
         + [("added", "INSERT"), ("changed", "UPDATE"), ("removed", "DELETE")].map {
             Trigger(3, "signing_key", $0, $1, when: "true")
-        }
+        } + [("added", "INSERT"), ("removed", "DELETE")].map { Trigger(4, "account_end", $0, $1, when: "true") }
 }

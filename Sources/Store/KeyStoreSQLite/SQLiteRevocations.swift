@@ -61,6 +61,10 @@ package final class SQLiteRevocations: RevocationSource {
         if revisions.tokens != last.revisions?.tokens {
             present.revocations.grants = try DevelopmentTokenTable.revoked(in: database)
         }
+        if revisions.accountEnds != last.revisions?.accountEnds {
+            let ended = try AccountEndTable.all(in: database)
+            (present.revocations.accounts, present.revocations.passkeys) = (ended.accounts, ended.passkeys)
+        }
         if revisions.signingKeys != last.revisions?.signingKeys {
             present.revocations.signingKeys = try SigningKeyTable.keys(in: database)
         }

@@ -46,6 +46,7 @@ enum SQLiteSchema {
         try SigningKeyTable.create(in: database)
         try DevelopmentTokenTable.create(in: database)
         try KeptTicketTable.create(in: database)
+        try AccountSchema.create(in: database)
         try SQLiteRevisions.create(in: database)
     }
 
@@ -72,6 +73,7 @@ enum SQLiteSchema {
         try DeviceKeyTable.checkStatements(database)
         try DevelopmentTokenTable.checkStatements(database)
         try KeptTicketTable.checkStatements(database)
+        try AccountTable.checkStatements(database)
         try SQLiteRevisions.checkStatement(database)
     }
 

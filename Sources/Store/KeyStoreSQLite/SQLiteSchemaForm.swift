@@ -4,14 +4,16 @@ import KeyStore
 /// Whether a file has exactly the tables and triggers of a store, before anything in it is read: whoever made it could
 /// have made a view of endless data.
 enum SQLiteSchemaForm {
-    private static let tables = [
-        "device_key", "receipt", "signing_key", "secret", "development_token", "development_device",
-        "kept_ticket", "revision",
-    ]
+    private static let tables =
+        [
+            "device_key", "receipt", "signing_key", "secret", "development_token", "development_device",
+            "kept_ticket", "revision",
+        ] + AccountSchema.tables
     /// Stores of the first programs lack the others.
     private static let required = 2
     private static let triggers = SQLiteRevisions.triggers.map(\.name)
     private static let ticketIndexes = KeptTicketTable.indexes.map(\.0)
+    private static let accountIndexes = AccountSchema.indexes.map { "name = '\($0.0)' AND tbl_name = '\($0.1)'" }
 
     /// Kind, and the name in a bounded length, of what isn't a store's.
     private static let foreigners = """
@@ -20,7 +22,8 @@ enum SQLiteSchemaForm {
                 OR name GLOB 'sqlite_stat[1-4]'))
             AND NOT (type = 'trigger' AND name IN (\(triggers.map { "'\($0)'" }.joined(separator: ", "))))
             AND NOT (type = 'index' AND (sql IS NULL OR name = 'device_key_revoked' AND tbl_name = 'device_key'
-                OR name IN (\(ticketIndexes.map { "'\($0)'" }.joined(separator: ", "))) AND tbl_name = 'kept_ticket'))
+                OR name IN (\(ticketIndexes.map { "'\($0)'" }.joined(separator: ", "))) AND tbl_name = 'kept_ticket'
+                OR \(accountIndexes.joined(separator: " OR "))))
         LIMIT 1
         """
 

@@ -77,6 +77,16 @@ struct PostgreSQLRolesTests {
         for _ in 0..<2 {
             #expect(try await gateway.redeem(token.hash, by: KeyID.sample(9).bytes, at: 1_500) == .granted(token.grant))
         }
+        #expect(try await gateway.begin(.sample(1), maximum: 10) == .begun)
+        #expect(try await gateway.begin(.sample(2, origin: .open), maximum: 10) == .begun)
+        #expect(try await gateway.add(.sample(11), to: .sample(1)) == .added)
+        for _ in 0..<2 { _ = try await gateway.join(.sample(1), to: .sample(1)) }
+        #expect(try await gateway.use(.sample(11), spending: (.sample(3), home)) == .used)
+        #expect(try await gateway.remove(.sample(11), of: .sample(1), at: 1))
+        #expect(try await gateway.remove(device: .sample(1), of: .sample(1)))
+        #expect(try await gateway.forget(.sample(1), at: 1))
+        #expect(try await gateway.expireAccounts(madeBefore: .max, at: .max) == 1)
+        await #expect(throws: KeyRegistryError.self) { try await gateway.close(.sample(1), at: 1) }
         let feed = PostgreSQLRevocations(of: gateway)
         _ = try await feed.ifChanged()
         #expect(try await operatorStore.revoke(.sample(1), reason: "lost", at: 1))

@@ -41,6 +41,9 @@ package struct SingleUseMark: Hashable, Sendable {
         case tokenProof = 5
         case resourceProof = 6
         case signedChallenge = 7
+        case passkeyRegistration = 8
+        case passkeyAuthentication = 9
+        case accountDevice = 10
     }
 
     package let kind: Kind

@@ -1,11 +1,13 @@
 /// What has changed in a fleet's store between two readings of its feed.
 package struct StoreNews: Sendable {
-    /// Keys that are named one by one, while news wait to be told.
+    /// Keys, and accounts, that are named one by one, while news wait to be told.
     package static let maximumKeys = 10_000
 
     /// Keys that were changed, removed or registered again; nil: any may have been, because changes were missed or
     /// there are too many.
     package private(set) var keys: Set<KeyID>? = []
+    /// Accounts whose passkeys have changed, and those that were closed or removed; nil as for keys.
+    package private(set) var accounts: Set<AccountID>? = []
     package private(set) var changesTokens = false
     package private(set) var changesBlockList = false
     /// Nil if nothing has changed.
@@ -22,12 +24,17 @@ package struct StoreNews: Sendable {
         limitKeys()
     }
 
+    package mutating func noteAccount(_ account: AccountID) {
+        accounts?.insert(account)
+        limitKeys()
+    }
+
     package mutating func noteTokens() { changesTokens = true }
     package mutating func noteBlockList() { changesBlockList = true }
 
     /// Changes were missed.
     package mutating func noteEverything() {
-        keys = nil
+        (keys, accounts) = (nil, nil)
         changesTokens = true
         changesBlockList = true
     }
@@ -43,6 +50,7 @@ package struct StoreNews: Sendable {
     /// Adds what came later.
     package mutating func add(_ later: StoreNews) {
         if let more = later.keys { keys?.formUnion(more) } else { keys = nil }
+        if let more = later.accounts { accounts?.formUnion(more) } else { accounts = nil }
         limitKeys()
         changesTokens = changesTokens || later.changesTokens
         changesBlockList = changesBlockList || later.changesBlockList
@@ -55,5 +63,8 @@ package struct StoreNews: Sendable {
     package mutating func hasReadTokens() { changesTokens = false }
     package mutating func hasReadBlockList() { changesBlockList = false }
 
-    private mutating func limitKeys() { if let count = keys?.count, count > Self.maximumKeys { keys = nil } }
+    private mutating func limitKeys() {
+        if let count = keys?.count, count > Self.maximumKeys { keys = nil }
+        if let count = accounts?.count, count > Self.maximumKeys { accounts = nil }
+    }
 }

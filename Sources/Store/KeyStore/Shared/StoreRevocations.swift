@@ -4,6 +4,10 @@ package struct StoreRevocations: Hashable, Sendable {
     package var keys: Set<KeyID>
     /// Development tokens, by ``DevelopmentGrant/id``.
     package var grants: Set<String> = []
+    /// Accounts that were closed or removed.
+    package var accounts: Set<AccountID> = []
+    /// Passkeys that were removed from their accounts.
+    package var passkeys: Set<PasskeyMark> = []
     package var signingKeys = StoredSigningKeys()
 
     package init(keys: Set<KeyID> = []) { self.keys = keys }

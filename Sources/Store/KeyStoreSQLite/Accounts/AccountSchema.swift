@@ -1,0 +1,114 @@
+import FoundationEssentials
+import GRDB
+import KeyStore
+
+/// The tables of accounts, and what has ended of them. Older stores don't have them yet. Older programs work with them:
+/// they admit nobody by an account.
+enum AccountSchema {
+    static let tables = ["account", "passkey", "account_device", "account_end"]
+
+    /// The indexes, by name, table, and columns with their condition.
+    static let indexes = [
+        ("passkey_account", "passkey", "(account_id)"), ("account_device_account", "account_device", "(account_id)"),
+        (
+            "account_unused", "account",
+            "(made_at) WHERE origin = \(AccountOrigin.Kind.open.rawValue) AND last_used_at IS NULL"
+        ),
+        ("account_end_time", "account_end", "(ended_at)"),
+    ]
+
+    /// flags: 1 eligible for backups, 2 backed up, 4 the user was verified when it was made.
+    static func create(in database: Database) throws {
+        try database.execute(
+            sql: """
+                CREATE TABLE IF NOT EXISTS account (
+                    account_id BLOB NOT NULL PRIMARY KEY CHECK (length(account_id) = \(AccountID.length)),
+                    origin INTEGER NOT NULL,
+                    proof BLOB,
+                    made_at INTEGER NOT NULL,
+                    last_used_at INTEGER,
+                    closed_at INTEGER
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE IF NOT EXISTS passkey (
+                    mark BLOB NOT NULL PRIMARY KEY CHECK (length(mark) = \(PasskeyMark.length)),
+                    account_id BLOB NOT NULL,
+                    credential_id BLOB NOT NULL,
+                    public_key BLOB NOT NULL,
+                    sign_count INTEGER NOT NULL CHECK (sign_count BETWEEN 0 AND 4294967295),
+                    flags INTEGER NOT NULL CHECK (flags BETWEEN 0 AND 7),
+                    aaguid BLOB NOT NULL,
+                    attestation TEXT NOT NULL,
+                    label TEXT NOT NULL,
+                    made_at INTEGER NOT NULL,
+                    last_used_at INTEGER
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE IF NOT EXISTS account_device (
+                    key_id BLOB NOT NULL PRIMARY KEY CHECK (length(key_id) = \(KeyID.length)),
+                    account_id BLOB NOT NULL,
+                    label TEXT NOT NULL,
+                    joined_at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE IF NOT EXISTS account_end (
+                    kind INTEGER NOT NULL,
+                    subject BLOB NOT NULL,
+                    ended_at INTEGER NOT NULL,
+                    PRIMARY KEY (kind, subject)
+                ) STRICT, WITHOUT ROWID;
+                """)
+        for (name, table, columns) in indexes {
+            try database.execute(sql: "CREATE INDEX IF NOT EXISTS \(name) ON \(table) \(columns)")
+        }
+    }
+}
+
+/// Accounts that were closed or removed, and passkeys that were removed: what was signed in with them has ended.
+enum AccountEndTable {
+    private static let (account, passkey) = (1, 2)
+
+    static func note(_ id: AccountID, at time: Int64, in database: Database) throws {
+        try note(account, id.bytes, at: time, in: database)
+    }
+
+    static func note(_ mark: PasskeyMark, at time: Int64, in database: Database) throws {
+        try note(passkey, mark.bytes, at: time, in: database)
+    }
+
+    private static func note(_ kind: Int, _ subject: [UInt8], at time: Int64, in database: Database) throws {
+        try database.cachedStatement(
+            sql: "INSERT INTO account_end (kind, subject, ended_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+        ).execute(arguments: [kind, Data(subject), time])
+    }
+
+    static func hasEnds(before time: Int64, in database: Database) throws -> Bool {
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT 1 FROM account_end
+                WHERE ended_at < ? AND NOT (kind = \(account) AND subject IN (SELECT account_id FROM account)) LIMIT 1
+                """)
+        return try Row.fetchOne(statement, arguments: [time]) != nil
+    }
+
+    /// But for closed accounts that are there.
+    static func forget(before time: Int64, in database: Database) throws {
+        try database.cachedStatement(
+            sql: """
+                DELETE FROM account_end
+                WHERE ended_at < ? AND NOT (kind = \(account) AND subject IN (SELECT account_id FROM account))
+                """
+        ).execute(arguments: [time])
+    }
+
+    /// Of another length one is nobody's, and doesn't keep the others from being heard of.
+    static func all(in database: Database) throws -> (accounts: Set<AccountID>, passkeys: Set<PasskeyMark>) {
+        var (accounts, passkeys): (Set<AccountID>, Set<PasskeyMark>) = ([], [])
+        for row in try Row.fetchAll(database.cachedStatement(sql: "SELECT kind, subject FROM account_end")) {
+            let subject = try StoredValue.bytes(row[1])
+            switch try StoredValue.integer(row[0]) {
+            case Int64(account): if let id = AccountID(bytes: subject) { accounts.insert(id) }
+            case Int64(passkey): if let mark = PasskeyMark(bytes: subject) { passkeys.insert(mark) }
+            default: break
+            }
+        }
+        return (accounts, passkeys)
+    }
+}

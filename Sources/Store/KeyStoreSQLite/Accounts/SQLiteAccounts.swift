@@ -1,0 +1,148 @@
+import Dispatch
+package import KeyStore
+
+/// Accounts, with the connections that `SQLiteKeyDatabase` describes. Each change reads the account, applies the rule that
+/// all stores share, and writes, in one transaction.
+extension SQLiteKeyDatabase: ImmediateAccountRegistry {
+    package func standing(ofAccount id: AccountID) throws(KeyRegistryError) -> AccountStanding? {
+        try readers.use { try AccountTable.standing(of: id, from: $0) }
+    }
+
+    func account(_ id: AccountID) throws(KeyRegistryError) -> Account? {
+        try readers.use { try AccountTable.fetch(id, from: $0) }
+    }
+
+    func accounts(after: AccountID?, limit: Int) throws(KeyRegistryError) -> [Account] {
+        guard limit > 0 else { return [] }
+        let limit = min(limit, AccountLimits.largestPage)
+        return try readers.use { try AccountTable.page(after: after, limit: limit, from: $0) }
+    }
+
+    func passkey(_ mark: PasskeyMark) throws(KeyRegistryError) -> FoundPasskey? {
+        try readers.use { database in
+            guard let owner = try AccountTable.owner(of: mark, in: database),
+                let account = try AccountTable.fetch(owner, from: database),
+                let passkey = account.passkeys.first(where: { $0.mark == mark })
+            else { return nil }
+            return FoundPasskey(passkey, of: account.standing)
+        }
+    }
+
+    func account(ofDevice key: KeyID) throws(KeyRegistryError) -> AccountID? {
+        try readers.use { try AccountTable.owner(of: key, in: $0) }
+    }
+
+    // MARK: Changing
+
+    /// - parameter deadline: as for `enrol`. The calls below have it too.
+    func begin(
+        _ account: Account, maximum: Int, until deadline: DispatchTime? = nil
+    ) throws(KeyRegistryError) -> AccountBeginning {
+        guard let passkey = account.passkeys.first, account.passkeys.count == 1, account.isWellFormed else {
+            throw .unavailable("an account begins with one passkey")
+        }
+        return try administer(until: deadline) { database in
+            guard try AccountTable.owner(of: passkey.mark, in: database) == nil else { return .passkeyTaken }
+            guard try AccountTable.count(in: database) < maximum else { return .full }
+            try AccountTable.insert(account, into: database)
+            return .begun
+        }
+    }
+
+    func add(
+        _ passkey: Passkey, to id: AccountID, until deadline: DispatchTime? = nil
+    ) throws(KeyRegistryError) -> PasskeyAddition {
+        guard passkey.isWellFormed else { throw .unavailable("the passkey is malformed") }
+        return try administer(until: deadline) { database in
+            guard let known = try AccountTable.fetch(id, from: database) else { return .unknownAccount }
+            let isTaken = try AccountTable.owner(of: passkey.mark, in: database) != nil
+            let outcome = known.adding(passkey, isTaken: isTaken).outcome
+            if outcome == .added { try AccountTable.insert(passkey, of: id, into: database) }
+            return outcome
+        }
+    }
+
+    func join(
+        _ device: AccountDevice, to id: AccountID, until deadline: DispatchTime? = nil
+    ) throws(KeyRegistryError) -> DeviceJoining {
+        try administer(until: deadline) { database in
+            guard let known = try AccountTable.fetch(id, from: database) else { return .unknownAccount }
+            let outcome = known.joining(device, of: try AccountTable.owner(of: device.key, in: database)).outcome
+            if outcome == .joined || outcome == .alreadyJoined {
+                try AccountTable.insert(device, of: id, into: database)
+            }
+            return outcome
+        }
+    }
+
+    /// As a key's counter: durable but for a power cut.
+    func use(_ use: PasskeyUse) throws(KeyRegistryError) -> PasskeySpending {
+        try counters.transaction(until: nil) { database in
+            guard let owner = try AccountTable.owner(of: use.mark, in: database),
+                let known = try AccountTable.fetch(owner, from: database)
+            else { return .unknown }
+            let (outcome, account) = known.using(use)
+            guard outcome == .used, let passkey = account.passkeys.first(where: { $0.mark == use.mark }) else {
+                return outcome
+            }
+            try AccountTable.noteUse(of: passkey, in: database)
+            try AccountTable.noteUse(of: account, in: database)
+            return .used
+        }
+    }
+
+    func remove(
+        _ mark: PasskeyMark, of id: AccountID, at time: Int64, until deadline: DispatchTime? = nil
+    ) throws(KeyRegistryError) -> Bool {
+        try administer(until: deadline) { database in
+            guard try AccountTable.remove(mark, of: id, in: database) else { return false }
+            try AccountEndTable.note(mark, at: time, in: database)
+            return true
+        }
+    }
+
+    func remove(
+        device key: KeyID, of id: AccountID, until deadline: DispatchTime? = nil
+    ) throws(KeyRegistryError) -> Bool {
+        try administer(until: deadline) { try AccountTable.remove(key, of: id, in: $0) }
+    }
+
+    func close(
+        _ id: AccountID, at time: Int64, until deadline: DispatchTime? = nil
+    ) throws(KeyRegistryError) -> Bool {
+        try administer(until: deadline) { database in
+            guard try AccountTable.close(id, at: time, in: database) else { return false }
+            try AccountEndTable.note(id, at: time, in: database)
+            return true
+        }
+    }
+
+    func forget(
+        _ id: AccountID, at time: Int64, until deadline: DispatchTime? = nil
+    ) throws(KeyRegistryError) -> Bool {
+        try administer(until: deadline) { database in
+            guard try AccountTable.delete(id, from: database) else { return false }
+            try AccountEndTable.note(id, at: time, in: database)
+            return true
+        }
+    }
+
+    func expireAccounts(
+        madeBefore: Int64, at time: Int64, until deadline: DispatchTime? = nil
+    ) throws(KeyRegistryError) -> Int {
+        // Nearly always there is nothing: then nothing is written.
+        let end = time - AccountLimits.endKeptMilliseconds
+        let isDue = try readers.use { database in
+            try !AccountTable.unused(madeBefore: madeBefore, limit: 1, in: database).isEmpty
+                || AccountEndTable.hasEnds(before: end, in: database)
+        }
+        guard isDue else { return 0 }
+        return try administer(until: deadline) { database in
+            let unused = try AccountTable.unused(
+                madeBefore: madeBefore, limit: AccountLimits.maximumExpired, in: database)
+            for id in unused { _ = try AccountTable.delete(id, from: database) }
+            try AccountEndTable.forget(before: end, in: database)
+            return unused.count
+        }
+    }
+}
