@@ -71,6 +71,14 @@ package struct IPAddress: Hashable, Sendable {
         case .v6(let high, _): AddressPrefix(network: .v6(high))
         }
     }
+
+    /// The IPv6 /48 of the address, as its first /64: the network of a site. An IPv4 address is its own.
+    package var network48: AddressPrefix {
+        switch value {
+        case .v4: prefix
+        case .v6(let high, _): AddressPrefix(network: .v6(high & 0xFFFF_FFFF_FFFF_0000))
+        }
+    }
 }
 
 /// The unit that limits count by: an IPv4 address (/32), or an IPv6 /64, the smallest network that a subscriber gets.

@@ -171,7 +171,7 @@ struct KeyStandingsTests {
     }
 
     @Test func `no more keys are kept than the maximum, and those in use stay`() throws {
-        let standings = KeyStandings(bench.store, maximum: 8)
+        let standings = KeyStandings(maximum: 8) { bench.store.standing(of: $0, then: $1) }
         let first = try #require(KeyID(bytes: try bench.registeredDevice().keyID))
         standings.load(first, at: start.monotonic) { _ in }
         for _ in 0..<40 {

@@ -36,6 +36,11 @@ struct Challenge {
         self.bytes = bytes
     }
 
+    init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == Self.byteCount else { return nil }
+        self.bytes = Array(bytes)
+    }
+
     /// - Parameter base64: padded, in its one form.
     init?(base64: String) {
         guard let bytes = Base64.decode(canonical: base64, maximumBytes: Self.byteCount), bytes.count == Self.byteCount
@@ -43,8 +48,10 @@ struct Challenge {
         self.bytes = bytes
     }
 
-    /// - Parameter milliseconds: since the epoch; only the low 48 bits are kept.
-    init(issuedAt milliseconds: UInt64, key: ChallengeKey) {
+    /// - Parameters:
+    ///   - milliseconds: since the epoch; only the low 48 bits are kept.
+    ///   - more: what the MAC covers besides; whoever recognises the challenge must have the same.
+    init(issuedAt milliseconds: UInt64, key: ChallengeKey, covering more: [UInt8] = []) {
         var generator = SystemRandomNumberGenerator()
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Self.byteCount)
@@ -52,7 +59,7 @@ struct Challenge {
         Self.append(generator.next(), low: 8, to: &bytes)
         Self.append(generator.next(), low: Self.randomByteCount - 8, to: &bytes)
         Self.append(milliseconds, low: Self.identityByteCount - Self.randomByteCount, to: &bytes)
-        bytes += Self.mac(over: bytes[...], key: key)
+        bytes += Self.mac(over: more.isEmpty ? bytes[...] : (bytes + more)[...], key: key)
         self.bytes = bytes
     }
 
@@ -60,8 +67,9 @@ struct Challenge {
     var base64URL: String { Base64URL.encode(bytes) }
     var base64: String { Base64.encode(bytes) }
 
-    func isAuthentic(under key: ChallengeKey) -> Bool {
-        let expected = Secret(Self.mac(over: bytes.prefix(Self.identityByteCount), key: key))
+    func isAuthentic(under key: ChallengeKey, covering more: [UInt8] = []) -> Bool {
+        let covered = more.isEmpty ? bytes.prefix(Self.identityByteCount) : (identityBytes + more)[...]
+        let expected = Secret(Self.mac(over: covered, key: key))
         return expected.matches(bytes.dropFirst(Self.identityByteCount))
     }
 
@@ -80,8 +88,8 @@ struct Challenge {
         for place in (0..<count).reversed() { bytes.append(UInt8(truncatingIfNeeded: number >> (place * 8))) }
     }
 
-    private static func mac(over identity: ArraySlice<UInt8>, key: ChallengeKey) -> ArraySlice<UInt8> {
-        Array(key.authenticationCode(over: identity)).prefix(byteCount - identityByteCount)
+    private static func mac(over covered: ArraySlice<UInt8>, key: ChallengeKey) -> ArraySlice<UInt8> {
+        Array(key.authenticationCode(over: covered)).prefix(byteCount - identityByteCount)
     }
 }
 

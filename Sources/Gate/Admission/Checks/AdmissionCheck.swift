@@ -64,6 +64,8 @@ package enum AdmissionCheck: String, CaseIterable, Sendable {
     case tokenLifetime = "token_lifetime"
     case tokenSubject = "token_subject"
     case developmentToken = "development_token"
+    /// The account that has signed in is there, open, and has the passkey.
+    case account
 
     // Of a DPoP proof (RFC 9449).
     case tokenBound = "token_bound"
@@ -79,6 +81,20 @@ package enum AdmissionCheck: String, CaseIterable, Sendable {
     case proofSignature = "proof_signature"
     case replay
     case deviceKey = "device_key"
+
+    // Of a passkey (Web Authentication Level 3), and of accounts.
+    case passkeyKnown = "passkey_known"
+    case passkeyClientData = "passkey_client_data"
+    case passkeyOrigin = "passkey_origin"
+    case relyingParty = "relying_party"
+    case userPresence = "user_presence"
+    case backupState = "backup_state"
+    case passkeyAlgorithm = "passkey_algorithm"
+    case attestationStatement = "attestation_statement"
+    case attestationTrust = "attestation_trust"
+    case freshPasskey = "fresh_passkey"
+    case signUp = "sign_up"
+    case accountRoom = "account_room"
 
     // Of requests in general, and behind the credential.
     case queue, body

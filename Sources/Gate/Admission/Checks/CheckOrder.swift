@@ -5,7 +5,7 @@ import WireText
 package enum CheckOrder {
     /// What an event of the audit log was about.
     package enum Event: String, CaseIterable, Sendable {
-        case upgrade, ticket, registration, token, authorization
+        case upgrade, ticket, registration, token, authorization, account
     }
 
     /// - Parameters:
@@ -24,6 +24,7 @@ package enum CheckOrder {
             case .authorization:
                 method.hasSameBytes(as: MethodChecks.signedLabel)
                     ? [signedAuthorization, authorization] : [authorization, signedAuthorization]
+            case .account: [signIn, accountChange]
             }
         let fitting = check.flatMap { check in possible.first { $0.contains(check) } } ?? possible[0]
         return fitting.enumerated().filter { fitting.firstIndex(of: $0.element) == $0.offset }.map(\.element)
@@ -59,8 +60,22 @@ package enum CheckOrder {
         [
             .authorization, .tokenForm, .tokenSignature, .tokenClaims, .tokenIssuer, .tokenAudience, .tokenLifetime,
             .tokenSubject,
-        ] + key + [.developmentToken]
+        ] + key + [.account, .developmentToken]
     static let proofOfToken: [AdmissionCheck] = [.tokenBound] + proof + [.replay]
+
+    /// Of a passkey's use (§7.2), in the order of its steps.
+    private static let ceremony: [AdmissionCheck] = [
+        .passkeyClientData, .challenge, .passkeyOrigin, .authenticatorData, .relyingParty, .userPresence, .backupState,
+    ]
+    private static let signIn: [AdmissionCheck] =
+        [.queue, .rateLimit, .body] + proof + [.blockList, .challenge, .keyStore, .passkeyKnown] + ceremony
+        + [.signature, .counter, .account, .developmentToken, .replay, .counterStored, .signingKey, .auditLog]
+    /// What a player does with an account, behind the credential that is shown for it. A registration is §7.1.
+    private static let accountChange: [AdmissionCheck] =
+        [.queue, .rateLimit, .body, .draining, .blockList, .sharedSecret, .credential, .signUp, .freshPasskey]
+        + ceremony + [
+            .attestationForm, .passkeyAlgorithm, .attestationStatement, .attestationTrust, .credentialID, .signature,
+        ] + key + [.assertionForm, .appID, .counter, .counterStored, .keyStored, .accountRoom, .auditLog]
 
     private static let registration: [AdmissionCheck] =
         [.queue, .rateLimit, .body, .challenge] + attestation + [.keyRevoked, .auditLog, .keyStored]

@@ -102,6 +102,11 @@ extension RefusalCode {
         case .useNonce: .serverNonce
         case .clockSkew: .iat
         case .upgradeTimedOut, .requestTimedOut, .gatewayUnreachable: .time
+        case .unknownCredential: .passkeyKnown
+        case .passkeyRejected: .signature
+        case .freshPasskeyRequired: .freshPasskey
+        case .signUpRefused: .signUp
+        case .passkeyTaken, .tooManyPasskeys, .deviceTaken, .tooManyDevices, .accountsExhausted: .accountRoom
         case .missingField, .malformedRequest, .invalidRequest, .bodyTooLarge, .lengthRequired, .notFound,
             .methodNotAllowed, .appAttestNotConfigured, .targetTooLong, .expectationFailed, .headerTooLarge,
             .notImplemented, .versionNotSupported, .proxyNotAuthorized:

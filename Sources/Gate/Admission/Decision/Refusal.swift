@@ -70,7 +70,9 @@ package struct Refusal: Sendable {
 
     /// A client refused with 401 can retry at once, without another round trip for a challenge; one that has to attest
     /// its key (428) can do that at once.
-    package var carriesChallenge: Bool { token == nil && (status == 401 || status == 428) }
+    package var carriesChallenge: Bool {
+        token == nil && (status == 401 || status == 428) && code != .passkeyRejected && code != .freshPasskeyRequired
+    }
 
     /// The scheme in `WWW-Authenticate`, which RFC 9110 section 15.5.2 requires in a 401. `Bearer` (RFC 6750) and
     /// `DPoP` (RFC 9449 section 7.1) are registered, and no client acts on any of them automatically.
@@ -84,6 +86,7 @@ package struct Refusal: Sendable {
         if isOfSignedRequest { return "AppAttest" }
         return switch code {
         case .sharedSecretRequired, .invalidSharedSecret: "Bearer"
+        case .passkeyRejected, .freshPasskeyRequired: "Passkey"
         default: freshChallenge == nil ? "ClientCertificate" : "AppAttest"
         }
     }

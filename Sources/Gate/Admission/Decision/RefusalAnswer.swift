@@ -83,6 +83,18 @@ package struct RefusalAnswer: Hashable, Sendable {
         500, .proxyNotAuthorized, "The proxy may not ask whether requests are authorized")
     package static let tokensUnavailable = Self(503, .tokensUnavailable, "Tokens are unavailable; try again")
 
+    // Accounts.
+    package static let unknownCredential = Self(404, .unknownCredential, "Unknown passkey")
+    package static let passkeyRejected = Self(401, .passkeyRejected, "The passkey was rejected")
+    package static let freshPasskeyRequired = Self(
+        401, .freshPasskeyRequired, "A passkey is needed that was used within the last minutes")
+    package static let signUpRefused = Self(403, .signUpRefused, "Accounts are made in another way here")
+    package static let passkeyTaken = Self(409, .passkeyTaken, "The passkey is known already")
+    package static let tooManyPasskeys = Self(409, .tooManyPasskeys, "The account has too many passkeys")
+    package static let deviceTaken = Self(409, .deviceTaken, "The device is another account's")
+    package static let tooManyDevices = Self(409, .tooManyDevices, "The account has too many devices")
+    package static let accountsExhausted = Self(503, .accountsExhausted, "There are too many accounts")
+
     // HTTP in general.
     package static let bodyTooLarge = Self(413, .bodyTooLarge, "Request body too large")
     package static let lengthRequired = Self(411, .lengthRequired, "Length required")
@@ -112,7 +124,9 @@ package struct RefusalAnswer: Hashable, Sendable {
         reattestationRequired, deviceNotRegistered,
         invalidRequest, invalidProofAtToken, clockSkewAtToken, nonceExpired, attestationFailed, registrationRequired,
         useNonce, invalidProof, clockSkew, invalidToken, tokenRequired, tooManyProofs, publicOriginRequired,
-        proxyNotAuthorized, tokensUnavailable, bodyTooLarge, lengthRequired, notFound, methodNotAllowed,
+        proxyNotAuthorized, tokensUnavailable, unknownCredential, passkeyRejected, freshPasskeyRequired, signUpRefused,
+        passkeyTaken, tooManyPasskeys, deviceTaken, tooManyDevices, accountsExhausted, bodyTooLarge, lengthRequired,
+        notFound, methodNotAllowed,
         requestTimedOut, targetTooLong, expectationFailed, upgradeRequired, headerTooLarge, notImplemented,
         upgradeTimedOut, gatewayUnreachable, versionNotSupported,
     ]

@@ -51,6 +51,17 @@ package enum RefusalCode: String, CaseIterable, Sendable {
     case publicOriginRequired = "public_origin_required"
     case proxyNotAuthorized = "proxy_not_authorized"
 
+    // Accounts.
+    case unknownCredential = "unknown_credential"
+    case passkeyRejected = "passkey_rejected"
+    case freshPasskeyRequired = "fresh_passkey_required"
+    case signUpRefused = "sign_up_refused"
+    case passkeyTaken = "passkey_taken"
+    case tooManyPasskeys = "too_many_passkeys"
+    case deviceTaken = "device_taken"
+    case tooManyDevices = "too_many_devices"
+    case accountsExhausted = "accounts_exhausted"
+
     // HTTP in general.
     case bodyTooLarge = "body_too_large"
     case lengthRequired = "length_required"
@@ -75,7 +86,7 @@ package enum RefusalCode: String, CaseIterable, Sendable {
         switch self {
         case .appAuthRequired, .invalidNonce, .unknownKey, .keyRevoked, .assertionRejected, .invalidClientCertificate,
             .invalidTicket, .invalidResume, .sharedSecretRequired, .invalidSharedSecret, .invalidToken, .invalidProof,
-            .digestMismatch, .keyMismatch:
+            .digestMismatch, .keyMismatch, .unknownCredential, .passkeyRejected:
             true
         default: false
         }

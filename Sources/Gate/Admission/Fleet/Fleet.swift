@@ -22,7 +22,7 @@ package final class Fleet: Sendable {
         self.now = now
         self.registry = registry
         self.identity = identity
-        standings = KeyStandings(registry, maximum: maximumStandings)
+        standings = KeyStandings(maximum: maximumStandings) { registry.standing(of: $0, then: $1) }
         self.compute = compute
     }
 
@@ -45,6 +45,16 @@ package final class Fleet: Sendable {
         registry.spend(use.mark, in: use.incarnation) { result in
             self.learnIfForeign(result.success, at: time) { then(result) }
         }
+    }
+
+    /// Spends a mark of another kind of challenge.
+    package func spend(
+        _ mark: SingleUseMark, in incarnation: StoreIncarnation, at time: MonotonicTime
+    ) async throws(KeyRegistryError) -> MarkSpending {
+        let result: Result<MarkSpending, KeyRegistryError> = await withCheckedContinuation { continuation in
+            spend(FleetUse(mark: mark, incarnation: incarnation), at: time) { continuation.resume(returning: $0) }
+        }
+        return try result.get()
     }
 
     /// Spends an assertion's challenge and uses its key's counter, in one step.

@@ -1,4 +1,4 @@
-import DPoP
+package import DPoP
 import KeyStore
 
 /// The endpoints that DPoP proofs are sent to: each has replay stores of its own.
@@ -15,7 +15,7 @@ package enum ProofEndpoint: Sendable {
 }
 
 /// What excludes that a proof was used in an earlier life of the replay stores.
-enum FreshnessSign {
+package enum FreshnessSign: Sendable {
     /// Its time, or its nonce.
     case proof
     /// A challenge of this life, which the request uses up after the proof. The App Attest key has signed it together
@@ -35,11 +35,11 @@ extension ProofReplays {
 }
 
 extension TokenSettings {
-    var fleet: Fleet? { devices?.fleet }
+    package var fleet: Fleet? { shared ?? devices?.fleet }
 
     /// Uses a proof up at this gateway, whose own store has the limit for each key and finds most replays. If it is
     /// `.spent` there, the claim is for the store that has the last word.
-    func claim(
+    package func claim(
         _ proof: UnspentProof, at endpoint: ProofEndpoint, _ moment: Moment, freshBy sign: FreshnessSign
     ) -> (own: ReplaySpending, claim: ProofClaim) {
         let life = life(at: moment)
@@ -60,7 +60,7 @@ extension TokenSettings {
 
 extension ReplaySpending {
     /// What it means where this sign excludes an earlier life.
-    func found(with sign: FreshnessSign) -> ReplaySpending { sign == .challenge && isUndecided ? .spent : self }
+    package func found(with sign: FreshnessSign) -> ReplaySpending { sign == .challenge && isUndecided ? .spent : self }
 
     /// The replay stores can't tell whether the proof was used.
     fileprivate var isUndecided: Bool { self == .undecidable || self == .perhapsInEarlierLife }

@@ -54,11 +54,15 @@ package struct PrincipalCarrier: Sendable {
     }
 
     package func restore(_ carried: CarriedPrincipal) throws -> Principal {
-        let identity = try restore(carried.identity)
+        var identity = try restore(carried.identity)
         var proof: (any AdmissionProof)?
         if let bytes = carried.proof {
             guard let type = method(of: carried.identity.method)?.proofType else { throw CarriedStateFault() }
-            proof = try Self.proof(type, bytes)
+            let read = try Self.proof(type, bytes)
+            if let subject = identity.subject {
+                identity = Identity(method: read.name(for: identity.method), subject: subject)
+            }
+            proof = read
         }
         let principal = Principal(
             identity, proof: proof, ticketChainEnd: carried.ticketChainEnd, secret: carried.secret,

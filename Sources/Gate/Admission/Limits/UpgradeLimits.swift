@@ -35,6 +35,19 @@ package struct UpgradeLimits: Sendable {
         failures.count(address.prefix, at: moment.monotonic)
     }
 
+    /// The same of a sign-in.
+    func failuresSoFar(_ prefix: AddressPrefix, at time: MonotonicTime) -> RateDecision {
+        failures.peek(prefix, at: time)
+    }
+
+    func countFailure(_ prefix: AddressPrefix, at time: MonotonicTime) -> RateDecision {
+        failures.count(prefix, at: time)
+    }
+
+    func payForVerification(_ prefix: AddressPrefix, at time: MonotonicTime) -> RateDecision {
+        verifications.count(prefix, at: time)
+    }
+
     /// Takes the cost of one verification from the prefix' budget. If the rest of the budget isn't enough, that rest is
     /// used up.
     func payForVerification(of address: IPAddress, cost: Int, at moment: Moment) -> RateDecision {

@@ -18,6 +18,18 @@ package protocol AdmissionProof: Codable, Sendable {
 
     /// When its sessions end, if nothing takes it back.
     static var expiry: ProofExpiry<Self> { get }
+
+    /// The method's name for this client, whose identity was read from what another process has written. It has the
+    /// same label; only a method whose clients may use different routes has several.
+    func name(for name: MethodName) -> MethodName
+
+    /// What it proves about a player's account; nil: nothing.
+    var accountEvidence: AccountEvidence? { get }
+}
+
+extension AdmissionProof {
+    package func name(for name: MethodName) -> MethodName { name }
+    package var accountEvidence: AccountEvidence? { nil }
 }
 
 /// When the sessions of a kind of proof end.

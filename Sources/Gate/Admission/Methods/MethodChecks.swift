@@ -9,6 +9,7 @@ enum MethodChecks {
         ByteText(SignedRequestMethod.name.label): [.route] + CheckOrder.signedRequest,
         ByteText(AccessTokenMethod.name.label): accessToken,
         ByteText(AccessTokenMethod.developmentName.label): accessToken,
+        ByteText(AccessTokenMethod.accountName.label): accessToken,
         ByteText(TicketMethod.name.label): [.ticket, .route] + held,
         ByteText(SessionTokenMethod.name.label): [.sessionToken, .route] + held,
         ByteText(ClientCertificateMethod.name.label): [

@@ -17,13 +17,17 @@ package struct MethodName: Hashable, Sendable {
         let proxy: String
         let proxyByTicket: String
         let holders: Holders
+        let isOnlyByName: Bool
 
-        init(label: String, route: String?, proxy: String, proxyByTicket: String, holders: Holders) {
+        init(
+            label: String, route: String?, proxy: String, proxyByTicket: String, holders: Holders, isOnlyByName: Bool
+        ) {
             self.label = label
             self.route = route
             self.proxy = proxy
             self.proxyByTicket = proxyByTicket
             self.holders = holders
+            self.isOnlyByName = isOnlyByName
         }
     }
 
@@ -38,18 +42,21 @@ package struct MethodName: Hashable, Sendable {
     /// The same, for a client admitted by a ticket.
     package var proxyByTicket: String { names.proxyByTicket }
     package var holders: Holders { names.holders }
+    /// Only routes that name it in `admit=` are open to it; `admit=any` isn't enough.
+    package var isOnlyByName: Bool { names.isOnlyByName }
 
     /// - Parameters:
     ///   - proxy: defaults to the label.
     ///   - proxyByTicket: defaults to `proxy` with `_ticket`.
     package init(
         label: StaticString, route: StaticString?, proxy: StaticString? = nil, proxyByTicket: StaticString? = nil,
-        holders: Holders
+        holders: Holders, isOnlyByName: Bool = false
     ) {
         let proxy = (proxy ?? label).description
         names = Names(
             label: label.description, route: route?.description, proxy: proxy,
-            proxyByTicket: proxyByTicket?.description ?? proxy + "_ticket", holders: holders)
+            proxyByTicket: proxyByTicket?.description ?? proxy + "_ticket", holders: holders,
+            isOnlyByName: isOnlyByName)
     }
 
     package static func == (one: MethodName, other: MethodName) -> Bool {

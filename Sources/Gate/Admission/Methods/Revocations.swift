@@ -15,14 +15,22 @@ package struct RevokedCredentials: Sendable {
     package let keys: Set<KeyID>
     /// Development tokens, by ``DevelopmentGrant/id``.
     package let grants: Set<String>
+    /// Accounts that were closed or removed.
+    package let accounts: Set<AccountID>
+    /// Passkeys that were removed.
+    package let passkeys: Set<PasskeyMark>
     /// Signing keys, by `kid`.
     package let signingKeys: Set<String>
 
     package init(_ revocations: StoreRevocations) {
         keys = revocations.keys
         grants = revocations.grants
+        accounts = revocations.accounts
+        passkeys = revocations.passkeys
         signingKeys = Set(revocations.signingKeys.revoked.map(\.id))
     }
 
-    package var isEmpty: Bool { keys.isEmpty && grants.isEmpty && signingKeys.isEmpty }
+    package var isEmpty: Bool {
+        keys.isEmpty && grants.isEmpty && signingKeys.isEmpty && accounts.isEmpty && passkeys.isEmpty
+    }
 }

@@ -83,7 +83,7 @@ package struct AdmissionDigest: Sendable {
 
 /// What a client was admitted to, or what came of it.
 package enum AdmittedEvent: String, Hashable, Sendable {
-    case upgrade, registration, ticket, token, authorization, session
+    case upgrade, registration, ticket, token, authorization, session, account
 }
 
 package enum AdmissionOutcome: String, Hashable, Sendable {

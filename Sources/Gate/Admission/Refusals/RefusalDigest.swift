@@ -50,7 +50,7 @@ package struct RefusalDigest: Sendable {
 
 /// The kind of event that was refused.
 package enum RefusedEvent: String, Hashable, Sendable {
-    case upgrade, registration, ticket, token, authorization
+    case upgrade, registration, ticket, token, authorization, account
     /// A request that was refused before the gate: its framing or path was wrong, or it exceeded the rate limit.
     case request
 }

@@ -48,7 +48,9 @@ package struct AdmissionRequest: Sendable {
     }
 
     /// Whether the route admits identities of a method.
-    package func allows(_ method: MethodName) -> Bool { allows(route: method.route) }
+    package func allows(_ method: MethodName) -> Bool {
+        allowedMethods == nil ? !method.isOnlyByName : allows(route: method.route)
+    }
 
     /// - Parameter name: of the method in routes.
     func allows(route name: String?) -> Bool {

@@ -8,14 +8,19 @@ package struct GateStore: Sendable {
     package var devices: DeviceRegistry?
     /// `nil`: development tokens are off.
     package var development: (any DevelopmentTokenRegistry & ImmediateDevelopmentTokenRegistry)?
+    /// `nil`: there are no accounts.
+    var accounts: AccountRegistry?
+    /// Of a gateway without devices.
+    var shared: Fleet?
     /// `nil`: no store has tickets.
     var tickets: TicketOffice?
 
     package init(
         devices: DeviceRegistry? = nil,
         development: (any DevelopmentTokenRegistry & ImmediateDevelopmentTokenRegistry)? = nil,
-        tickets: TicketOffice? = nil
+        tickets: TicketOffice? = nil, accounts: AccountRegistry? = nil
     ) {
+        self.accounts = accounts
         self.devices = devices
         self.development = development
         self.tickets = tickets
@@ -23,7 +28,7 @@ package struct GateStore: Sendable {
 
     private var fleet: Fleet? {
         if case .shared(let fleet) = devices { return fleet }
-        return tickets?.tickets?.fleet
+        return shared ?? tickets?.tickets?.fleet
     }
 
     /// The time of an answer to a question of an earlier moment.
@@ -45,11 +50,26 @@ package struct GateStore: Sendable {
         case .grant(let id):
             return .grant(
                 try development?.status(ofGrant: id, at: moment.unixMilliseconds) ?? .refused(.unknown))
+        case .account(let id, let passkey): return try account(id, with: passkey, at: moment)
         case .trying(let question):
             do throws(KeyRegistryError) { return try answerAtOnce(question, at: moment) } catch {
                 return .failed(error)
             }
-        case .ticket, .own, .redeem, .attestation, .enrol, .use, .beginErasure: return nil
+        case .ticket, .own, .redeem, .attestation, .enrol, .use, .beginErasure, .passkey, .usePasskey: return nil
+        }
+    }
+
+    private func account(
+        _ id: AccountID, with passkey: PasskeyMark, at moment: Moment
+    ) throws(KeyRegistryError) -> StoreAnswer? {
+        switch accounts {
+        case nil: return .account(nil)
+        case .immediate(let registry): return .account(try registry.standing(ofAccount: id))
+        case .shared(let standings):
+            guard let known = standings.current(of: id, at: moment.monotonic), known.passkeys.contains(passkey) else {
+                return nil
+            }
+            return .account(known)
         }
     }
 
@@ -78,6 +98,9 @@ package struct GateStore: Sendable {
     /// asked, so that the next call finds it.
     func knownAnswer(_ question: StoreQuestion, at moment: Moment) throws(KeyRegistryError) -> StoreAnswer {
         if let answer = try answerAtOnce(question, at: moment) { return answer }
+        if case .account(let id, _) = question, case .shared(let standings) = accounts {
+            return .account(try standings.standing(of: id, at: moment.monotonic))
+        }
         guard case .standing(let id, _) = question, case .shared(let fleet) = devices else {
             throw .unavailable("the store doesn't answer at once")
         }
@@ -98,12 +121,24 @@ package struct GateStore: Sendable {
         } catch { return then(.failure(error)) }
         switch (question, fleet, tickets) {
         case (.own(let ask), _, _): ask { then($0.map(StoreAnswer.own)) }
+        case (.account(let id, _), _, _): answerAccount(id, at: moment, then: then)
         case (.trying(let question), _, _): answer(question, at: moment) { then(.success($0.orFailed)) }
         case (.ticket(let question), _, let tickets?):
             tickets.answer(question, at: moment) { then($0.map(StoreAnswer.ticket)) }
+        case (.passkey, _, _), (.usePasskey, _, _):
+            then(.failure(.unavailable("the question is for callers that may wait")))
         case (_, let fleet?, _): fleet.answer(question, at: moment.monotonic, then: then)
         default: then(.failure(.unavailable("there is no store for the question")))
         }
+    }
+
+    /// What is known doesn't have the passkey: it may be from before that was made.
+    private func answerAccount(
+        _ id: AccountID, at moment: Moment, then: @escaping @Sendable (Result<StoreAnswer, KeyRegistryError>) -> Void
+    ) {
+        guard case .shared(let standings) = accounts else { return then(.success(.account(nil))) }
+        standings.forget(id)
+        standings.load(id, at: moment.monotonic) { then($0.map(StoreAnswer.account)) }
     }
 }
 
@@ -124,7 +159,8 @@ extension Fleet {
             spend(use, at: time) { then($0.map(StoreAnswer.confirm)) }
         case .redeem, .attestation, .enrol, .use, .beginErasure:
             then(.failure(.unavailable("the question is for one who may wait")))
-        case .grant, .ticket, .own, .trying: preconditionFailure("These are answered elsewhere.")
+        case .grant, .ticket, .own, .trying, .account, .passkey, .usePasskey:
+            preconditionFailure("These are answered elsewhere.")
         }
     }
 

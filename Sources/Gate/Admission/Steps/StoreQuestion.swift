@@ -14,6 +14,14 @@ package enum StoreQuestion: Sendable {
     case confirm(FleetUse?)
     /// Whether a development token that was redeemed earlier may still be used; by ``DevelopmentGrant/id``.
     case grant(String)
+    /// What the store has of an account.
+    ///
+    /// - Parameter passkey: that it should have; what is known of an account without it may be old.
+    case account(AccountID, with: PasskeyMark)
+    /// A passkey, and whose it is. For callers that may wait.
+    case passkey(PasskeyMark)
+    /// Records the use of a passkey, and spends the mark of its challenge. For callers that may wait.
+    case usePasskey(PasskeyUse, spending: (SingleUseMark, StoreIncarnation)?)
     /// One step with a ticket.
     case ticket(TicketQuestion)
     /// A question of a method that has a store of its own. It is asked once, and answered once, on any thread.
@@ -90,6 +98,9 @@ package enum StoreAnswer: Sendable {
     case spend(ReplaySpending)
     case confirm(MarkSpending)
     case grant(GrantStatus)
+    case account(AccountStanding?)
+    case passkey(FoundPasskey?)
+    case usePasskey(PasskeySpending)
     case ticket(TicketAnswer)
     case own(any Sendable)
     case redeem(GrantStatus)
@@ -143,4 +154,4 @@ package struct Inquiry<Outcome: Sendable>: DecisionSteps {
 }
 
 /// A store has answered another question than it was asked: an error of the program.
-func wrongAnswer(_ answer: StoreAnswer?) -> Never { preconditionFailure("The answer is to another question.") }
+package func wrongAnswer(_ answer: StoreAnswer?) -> Never { preconditionFailure("The answer is to another question.") }

@@ -1,15 +1,17 @@
 import AppAttest
-import KeyStore
+package import KeyStore
 
 /// Where the questions of decisions are answered that may wait, off the reactors: by the parts of a store that wait,
 /// and by the verifier of attestations. All other questions go to the decision's ``GateStore``.
-struct WaitingStore: Sendable {
+package struct WaitingStore: Sendable {
     /// `nil`: there are no keys.
     var keys: (any KeyRegistry)?
     /// `nil`: nobody registers.
     var attestations: AttestationVerifier?
     /// Begins the erasure of a key. `nil`: nobody unregisters.
     var beginErasure: (@Sendable (KeyID) async throws(KeyRegistryError) -> Void)?
+    /// `nil`: there are no accounts.
+    var accounts: (any AccountStore)?
 
     func answer(
         _ question: StoreQuestion, of store: GateStore, at moment: Moment
@@ -23,6 +25,8 @@ struct WaitingStore: Sendable {
             guard let beginErasure else { preconditionFailure("Only who unregisters is forgotten.") }
             try await beginErasure(id)
             return .beginErasure
+        case .passkey(let mark): return .passkey(try await accountStore().passkey(mark))
+        case .usePasskey(let use, let mark): return .usePasskey(try await accountStore().use(use, spending: mark))
         case .trying(let question):
             do throws(KeyRegistryError) { return try await answer(question, of: store, at: moment) } catch {
                 return .failed(error)
@@ -52,6 +56,11 @@ struct WaitingStore: Sendable {
         }
     }
 
+    private func accountStore() throws(KeyRegistryError) -> any AccountStore {
+        guard let accounts else { throw .unavailable("there are no accounts") }
+        return accounts
+    }
+
     private func verify(
         _ presented: PresentedAttestation, at moment: Moment
     ) async -> Result<VerifiedAttestation, AttestationError> {
@@ -67,6 +76,13 @@ struct WaitingStore: Sendable {
     }
 }
 
+extension WaitingStore {
+    package init(keys: (any KeyRegistry)?, accounts: (any AccountStore)?) {
+        self.init(keys: keys, attestations: nil)
+        self.accounts = accounts
+    }
+}
+
 extension GateStore {
     fileprivate func answer(_ question: StoreQuestion, at moment: Moment) async throws(KeyRegistryError) -> StoreAnswer
     {
@@ -79,7 +95,7 @@ extension GateStore {
 
 extension Decision {
     /// Drives the decision for a caller that may wait: not on a reactor.
-    consuming func run(at moment: Moment, asking waiting: WaitingStore) async -> Outcome {
+    package consuming func run(at moment: Moment, asking waiting: WaitingStore) async -> Outcome {
         var decision = self
         var (answer, now): (Result<StoreAnswer, KeyRegistryError>?, Moment) = (nil, moment)
         while true {

@@ -31,6 +31,8 @@ struct ResourceSteps: DecisionSteps {
     private let refuse: ResourceVerifier.Objection
     private var token: VerifiedAccessToken?
     private var unspent: Unspent?
+    /// Of the token's subject, if that is one.
+    private var account: AccountStanding?
 
     init(_ request: ResourceRequest, _ settings: TokenSettings, unless refuse: @escaping ResourceVerifier.Objection) {
         self.request = request
@@ -53,8 +55,9 @@ struct ResourceSteps: DecisionSteps {
             case (.spend(let spending), _, let unspent?):
                 return .decided(.success(try conclude(unspent, by: spending, at: moment.date)))
             case (let answer?, let token?, nil):
-                let subject = TokenSubject(settings)
-                return try spend(token, subject.standing(of: AccessTokenProof(token), by: answer), at: moment.date)
+                if case .account(let found) = answer { account = found }
+                let standing = TokenSubject(settings).standing(of: AccessTokenProof(token), by: answer, at: moment)
+                return try spend(token, standing, at: moment.date)
             default: wrongAnswer(answer)
             }
         } catch {
@@ -76,6 +79,7 @@ struct ResourceSteps: DecisionSteps {
     private mutating func spend(
         _ token: VerifiedAccessToken, _ standing: TokenSubject.Status, at time: Date
     ) throws(RefusedRequest) -> Step<ResourceVerifier.Outcome> {
+        if case .unfinished(let question) = standing { return .ask(question, of: settings.store) }
         let unspent = try check(token, standing)
         self.unspent = unspent
         let (own, claim) = settings.claim(unspent.use, at: .resource, request.moment, freshBy: .proof)
@@ -91,7 +95,9 @@ struct ResourceSteps: DecisionSteps {
         switch standing {
         case .refused(let refusal): throw RefusedRequest(refusal)
         case .good(let found): grant = found
+        case .unfinished: preconditionFailure("It has been asked.")
         }
+        if let account { proof.note(account) }
         proof.routes = grant?.routes
         if let refusal = refuse(proof.identity, grant) { throw RefusedRequest(refusal) }
         do throws(ProofRefusal) {

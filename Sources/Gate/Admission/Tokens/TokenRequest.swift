@@ -1,6 +1,6 @@
-import DPoP
+package import DPoP
 import FoundationEssentials
-import KeyStore
+package import KeyStore
 package import WireText
 
 /// A request to `POST /token` or `POST /attest/register` in the token dialect, as received.
@@ -36,20 +36,7 @@ extension TokenSettings {
     func checkProof(
         of request: TokenRequest, _ body: TokenDialectBody, _ nonces: NonceRule
     ) throws(RefusedRequest) -> UnspentProof {
-        let time = request.moment.date
-        let verifier = DPoPVerifier(nonces: nonces)
-        let proven = ProofRequest(proofs: request.proofs, method: request.method, url: request.url)
-        let proof: UnspentProof
-        do throws(ProofRefusal) {
-            proof = try verifier.check(proven, at: time)
-        } catch {
-            throw RefusedRequest(
-                .proof(
-                    error,
-                    request.foreignHost?.discrepancy(error) ?? verifier.discrepancy(error, of: proven, at: time),
-                    reason: error.reason(at: request.url, request.foreignHost), at: .token, time: time,
-                    freshNonce: serverNonces(at: request.moment).nonce(at: time)))
-        }
+        let proof = try checkProof(of: request, nonces)
         guard proof.key == body.key else {
             throw RefusedRequest(
                 .token(
@@ -69,16 +56,38 @@ extension TokenSettings {
         return proof
     }
 
+    /// Verifies the proof of a request whose body names no key. Nothing is used up.
+    package func checkProof(of request: TokenRequest) throws(RefusedRequest) -> UnspentProof {
+        let nonces = serverNonces(at: request.moment)
+        return try checkProof(of: request, self.nonces == .off ? .recognised(nonces) : .required(nonces))
+    }
+
+    private func checkProof(
+        of request: TokenRequest, _ nonces: NonceRule
+    ) throws(RefusedRequest) -> UnspentProof {
+        let time = request.moment.date
+        let verifier = DPoPVerifier(nonces: nonces)
+        let proven = ProofRequest(proofs: request.proofs, method: request.method, url: request.url)
+        do throws(ProofRefusal) { return try verifier.check(proven, at: time) } catch {
+            throw RefusedRequest(
+                .proof(
+                    error,
+                    request.foreignHost?.discrepancy(error) ?? verifier.discrepancy(error, of: proven, at: time),
+                    reason: error.reason(at: request.url, request.foreignHost), at: .token, time: time,
+                    freshNonce: serverNonces(at: request.moment).nonce(at: time)))
+        }
+    }
+
     /// Refuses a proof that this gateway knows to be used, before what costs more is verified. It uses nothing up:
     /// ``claim(_:at:_:freshBy:)`` does.
-    func refuseUsed(
+    package func refuseUsed(
         _ proof: UnspentProof, at endpoint: ProofEndpoint, in moment: Moment, freshBy sign: FreshnessSign
     ) throws(RefusedRequest) {
         guard let refusal = refusal(of: proof, at: endpoint, moment, freshBy: sign) else { return }
         _ = try conclude(proof, by: refusal, in: moment)
     }
 
-    func conclude(
+    package func conclude(
         _ proof: UnspentProof, by spending: ReplaySpending, in moment: Moment
     ) throws(RefusedRequest) -> VerifiedProof {
         let time = moment.date
@@ -97,7 +106,7 @@ extension RefusedRequest {
     private static let storeRetryAfter = 5
 
     /// At the endpoints of the token dialect.
-    static func unavailable(_ error: KeyRegistryError) -> RefusedRequest { unavailable("\(error)") }
+    package static func unavailable(_ error: KeyRegistryError) -> RefusedRequest { unavailable("\(error)") }
 
     static func unavailable(_ detail: String, _ failed: FailedCheck? = nil) -> RefusedRequest {
         RefusedRequest(.token(.tokensUnavailable, detail: detail, retryAfter: storeRetryAfter, failed: failed))

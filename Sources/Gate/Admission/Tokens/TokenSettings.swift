@@ -40,6 +40,10 @@ package struct TokenSettings: Sendable {
     package var devices: AppAttestSettings?
     /// nil: development tokens are off, and all of them are refused.
     package var development: (any DevelopmentTokenRegistry & ImmediateDevelopmentTokenRegistry)?
+    /// The fleet of a gateway without App Attest.
+    package var shared: Fleet?
+    /// nil: there are no accounts.
+    package var accounts: AccountSettings?
 
     /// - Parameters:
     ///   - issuer, audience: nil: made of `origins`.
@@ -58,7 +62,11 @@ package struct TokenSettings: Sendable {
 
 extension TokenSettings {
     /// Where the standing of tokens is asked for, and where they are used up.
-    var store: GateStore { GateStore(devices: devices?.registry, development: development) }
+    package var store: GateStore {
+        var store = GateStore(devices: devices?.registry, development: development, accounts: accounts?.registry)
+        store.shared = shared
+        return store
+    }
 }
 
 extension Refusal {

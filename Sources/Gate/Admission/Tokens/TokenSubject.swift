@@ -6,16 +6,18 @@ import WireText
 /// resumes.
 struct TokenSubject {
     enum Status {
-        /// - Parameter grant: nil for an attested device.
+        /// - Parameter grant: nil for an attested device, and an account that didn't begin with one.
         case good(DevelopmentGrant?)
         case refused(Refusal)
+        /// It ends with something else, which the store has to be asked about.
+        case unfinished(StoreQuestion)
     }
 
     /// The same for a key that is unknown and for one whose app isn't configured: who has only the token isn't told
     /// which.
     private static let notAccepted = "the key that the access token was issued for is no longer accepted here"
 
-    private let settings: TokenSettings
+    let settings: TokenSettings
 
     init(_ settings: TokenSettings) { self.settings = settings }
 
@@ -36,6 +38,7 @@ struct TokenSubject {
                         .invalidToken, detail: "development tokens are off",
                         reason: DevelopmentTokenRefusal.switchedOff, failed: FailedCheck(.developmentToken))))
         case .grant(let id): .ask(.grant(id))
+        case .account(let account): lookAt(account)
         case .unknown:
             .known(
                 .refused(
@@ -45,10 +48,13 @@ struct TokenSubject {
         }
     }
 
-    func standing(of proof: AccessTokenProof, by answer: StoreAnswer) -> Status {
+    func standing(of proof: AccessTokenProof, by answer: StoreAnswer, at moment: Moment) -> Status {
         switch (proof.subject, answer) {
         case (.device, .standing(let key, _)): standing(of: key, app: proof.app)
         case (.grant(let id), .grant(let standing)): Self.status(ofGrant: id, standing)
+        case (.account(let account), .account(let found)): standing(of: account, found, at: moment)
+        case (.account(let account), .grant(let standing)):
+            Self.status(ofGrant: "of the account \(account.id)", standing)
         default: wrongAnswer(answer)
         }
     }
@@ -75,7 +81,7 @@ struct TokenSubject {
         return .good(nil)
     }
 
-    private static func status(ofGrant id: String, _ standing: GrantStatus) -> Status {
+    static func status(ofGrant id: String, _ standing: GrantStatus) -> Status {
         switch standing {
         case .granted(let grant): .good(grant)
         case .refused(let reason):

@@ -31,21 +31,24 @@ public struct AccessTokenClaims: Hashable, Sendable {
     public var boundKey: JWKThumbprint
     /// `mode` is `dev`: a development token replaced the attestation.
     public var isDevelopment: Bool
+    /// `passkey`: the passkey that the subject, an account, has signed in with; nil for all others.
+    public var passkey: String?
 
     public init(
         issuer: String, audience: [String], subject: String, app: String, admissionMethod: String, tokenID: String,
-        issuedAt: Date, expiresAt: Date, boundKey: JWKThumbprint, isDevelopment: Bool = false
+        issuedAt: Date, expiresAt: Date, boundKey: JWKThumbprint, isDevelopment: Bool = false, passkey: String? = nil
     ) {
         (self.issuer, self.audience, self.subject, self.app) = (issuer, audience, subject, app)
         (self.admissionMethod, self.tokenID, self.issuedAt) = (admissionMethod, tokenID, issuedAt)
         (self.expiresAt, self.boundKey, self.isDevelopment) = (expiresAt, boundKey, isDevelopment)
+        self.passkey = passkey
     }
 
     /// The value of `mode` in a token and in its response, if ``isDevelopment``.
     public static let developmentMode = "dev"
 }
 
-/// The claims that an access token must have, and `mode`.
+/// The claims that an access token must have, `mode` and `passkey`.
 public enum AccessTokenClaim: String, Hashable, Sendable, CaseIterable {
     case issuer = "iss"
     case audience = "aud"
@@ -56,7 +59,7 @@ public enum AccessTokenClaim: String, Hashable, Sendable, CaseIterable {
     case issuedAt = "iat"
     case expiresAt = "exp"
     case confirmation = "cnf"
-    case mode
+    case mode, passkey
 }
 
 extension AccessTokenClaims {
@@ -74,6 +77,7 @@ extension AccessTokenClaims {
         confirmation.member("jkt", boundKey.text)
         writer.member("cnf", json: confirmation.object)
         if isDevelopment { writer.member("mode", Self.developmentMode) }
+        if let passkey { writer.member("passkey", passkey) }
         return writer.object
     }
 
@@ -97,6 +101,7 @@ extension AccessTokenClaims {
         expiresAt = try time(.expiresAt)
         boundKey = try Self.boundKey(object)
         isDevelopment = try Self.isDevelopment(object)
+        passkey = object[AccessTokenClaim.passkey.rawValue] == nil ? nil : try text(.passkey)
     }
 
     /// One text, or an array of them (RFC 7519 section 4.1.3).

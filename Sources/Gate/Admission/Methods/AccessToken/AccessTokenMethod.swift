@@ -1,8 +1,8 @@
 import KeyStore
 import WireText
 
-/// An access token with a proof of possession (RFC 9449), from `POST /token`. Tokens of attested devices and of
-/// development tokens are identities of two methods, so that routes can tell them apart.
+/// An access token with a proof of possession (RFC 9449), from `POST /token` or a sign-in. Tokens of attested devices, of
+/// development tokens and of players' accounts are identities of three methods, so that routes can tell them apart.
 ///
 /// A `DPoP` field, the scheme `DPoP`, or a bearer token that looks like one of ours selects this method; a bound token
 /// without a proof is refused and never read as another credential.
@@ -22,7 +22,7 @@ package struct AccessTokenMethod: AdmissionMethod {
 
     package var traits: MethodTraits {
         MethodTraits(
-            name: Self.name, identityNames: [Self.name, Self.developmentName],
+            name: Self.name, identityNames: [Self.name, Self.developmentName, Self.accountName],
             fields: CredentialFieldNames(headers: [Self.header, Self.authorization], lists: [Self.header]), cost: 1,
             needsSharedSecret: true, challenge: nil, exemption: nil)
     }
@@ -112,11 +112,16 @@ private struct AccessTokenRecheck: DecisionSteps {
             return .decided(Refusal(.invalidTicket, detail: "the access token has expired"))
         }
         let subject = TokenSubject(settings)
-        if let answer { return .decided(Self.refusal(of: subject.standing(of: proof, by: answer))) }
+        if let answer { return step(subject.standing(of: proof, by: answer, at: moment)) }
         switch subject.look(at: proof, for: .recheck) {
         case .ask(let question): return .ask(question, of: settings.store)
-        case .known(let standing): return .decided(Self.refusal(of: standing))
+        case .known(let standing): return step(standing)
         }
+    }
+
+    private func step(_ standing: TokenSubject.Status) -> Step<Refusal?> {
+        if case .unfinished(let question) = standing { return .ask(question, of: settings.store) }
+        return .decided(Self.refusal(of: standing))
     }
 
     private static func refusal(of standing: TokenSubject.Status) -> Refusal? {

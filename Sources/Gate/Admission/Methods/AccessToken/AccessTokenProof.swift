@@ -11,11 +11,13 @@ package struct AccessTokenProof: AdmissionProof {
         case device(KeyID)
         /// The bearer of a development token.
         case grant(String)
-        /// Neither of these; the gateway issues no such token.
+        /// A player who has signed in.
+        case account(AccountSubject)
+        /// None of these; the gateway issues no such token.
         case unknown
     }
 
-    package let subject: Subject
+    package private(set) var subject: Subject
     /// The `kid` of the key that signed the token.
     package let signingKeyID: String
     package let expiresAt: Date
@@ -34,10 +36,23 @@ package struct AccessTokenProof: AdmissionProof {
         isDevelopment = claims.isDevelopment
         signingKeyID = token.keyID
         expiresAt = claims.expiresAt
-        subject =
-            claims.isDevelopment
+        subject = Self.subject(claims)
+    }
+
+    private static func subject(_ claims: AccessTokenClaims) -> Subject {
+        if let passkey = claims.passkey {
+            return AccountSubject(account: claims.subject, passkey: passkey, key: claims.boundKey.bytes)
+                .map(Subject.account) ?? .unknown
+        }
+        return claims.isDevelopment
             ? TokenSubjectName.grant(in: claims.subject).map(Subject.grant) ?? .unknown
             : KeyID(text: claims.subject).map(Subject.device) ?? .unknown
+    }
+
+    /// What the store says of the account; without it nobody knows which routes are open to it.
+    mutating func note(_ standing: AccountStanding) {
+        guard case .account(let account) = subject else { return }
+        subject = .account(account.noting(standing))
     }
 
     package var isLarge: Bool { false }
@@ -46,7 +61,8 @@ package struct AccessTokenProof: AdmissionProof {
     package func isRevoked(by revocations: Revocations) -> Bool {
         switch revocations {
         case .store(let revoked): revoked.signingKeys.contains(signingKeyID) || isSubjectRevoked(by: revoked)
-        case .certificates: false
+        case .certificates(let isRevoked):
+            if case .account(let account) = subject { account.certificate.map(isRevoked) ?? false } else { false }
         }
     }
 
@@ -54,6 +70,7 @@ package struct AccessTokenProof: AdmissionProof {
         switch subject {
         case .device(let key): revoked.keys.contains(key)
         case .grant(let id): revoked.grants.contains(id)
+        case .account(let account): account.isEnded(by: revoked)
         case .unknown: true
         }
     }
@@ -61,7 +78,22 @@ package struct AccessTokenProof: AdmissionProof {
     package static var expiry: ProofExpiry<AccessTokenProof> { .withToken { $0.expiresAt } }
 
     package var identity: Identity {
-        Identity(method: isDevelopment ? AccessTokenMethod.developmentName : AccessTokenMethod.name, subject: name)
+        if case .account(let account) = subject { return Identity(method: account.method, subject: name) }
+        return Identity(
+            method: isDevelopment ? AccessTokenMethod.developmentName : AccessTokenMethod.name, subject: name)
+    }
+
+    package func name(for name: MethodName) -> MethodName {
+        if case .account(let account) = subject { account.method } else { name }
+    }
+
+    package var accountEvidence: AccountEvidence? {
+        switch subject {
+        case .device(let key): .device(key, isFresh: false)
+        case .grant(let id): AccountEnd.grant(id).origin.map(AccountEvidence.origin)
+        case .account(let account): .account(account.id, key: account.key)
+        case .unknown: nil
+        }
     }
 }
 

@@ -125,6 +125,8 @@ package struct AppAttestProof: AdmissionProof {
 
     package static var expiry: ProofExpiry<AppAttestProof> { .never }
 
+    package var accountEvidence: AccountEvidence? { .device(key, isFresh: true) }
+
     private enum CodingKeys: CodingKey {
         case key, app
     }

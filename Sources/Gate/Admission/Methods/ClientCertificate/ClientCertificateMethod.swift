@@ -101,6 +101,11 @@ package struct ClientCertificateProof: AdmissionProof {
         }
     }
 
+    /// An account can't end with a chain that isn't kept.
+    package var accountEvidence: AccountEvidence? {
+        chain == nil ? nil : AccountEnd.certificate(self).origin.map(AccountEvidence.origin)
+    }
+
     /// A session may outlive its certificate, as TLS connections do.
     package static var expiry: ProofExpiry<ClientCertificateProof> { .never }
 }

@@ -1,24 +1,34 @@
 package import KeyStore
 import Synchronization
 
-/// What this gateway knows of keys in a store that it shares with others. The feed of the store's changes keeps it
-/// right, so that the standing of a client that was admitted earlier is found without asking the store.
+/// What this gateway knows of devices' keys.
+package typealias KeyStandings = Standings<KeyID, KeyStanding>
+
+/// What it knows of players' accounts.
+package typealias AccountStandings = Standings<AccountID, AccountStanding>
+
+/// What this gateway knows of keys, or accounts, in a store that it shares with others; both are called keys here. The
+/// feed of the store's changes keeps it right, so that the standing of a client that was admitted earlier is found without asking the store.
 ///
 /// A record is trusted for ``longestDelay`` after it was read, and as long as the feed has been heard within that time.
 /// There are two generations: when the younger one is full, it replaces the older one, so the memory is bounded and a
 /// key in use stays.
-package final class KeyStandings: Sendable {
-    package static let defaultMaximum = 65_536
+package final class Standings<Key: Hashable & Sendable, Standing: Sendable>: Sendable {
+    /// Asks the store.
+    package typealias Ask = @Sendable (Key, @escaping @Sendable (Result<Standing?, KeyRegistryError>) -> Void) -> Void
+
+    package static var defaultMaximum: Int { 65_536 }
     /// A feed that is older than this isn't trusted.
-    package static let longestDelay: Duration = .seconds(2)
+    package static var longestDelay: Duration { .seconds(2) }
     /// Keys that the store didn't have when it was asked. They are forgotten together, so that unknown keys don't drive
     /// out others.
-    static let maximumUnknown = 1_024
+    static var maximumUnknown: Int { 1_024 }
     /// A key that changes while it is read is read again, so often at most.
-    static let maximumReadings = 3
+    static var maximumReadings: Int { 3 }
 
     private struct Record {
-        var standing: KeyStanding
+        let key: Key
+        var standing: Standing
         let readAt: MonotonicTime
     }
 
@@ -29,24 +39,24 @@ package final class KeyStandings: Sendable {
     }
 
     private struct State {
-        var young: [KeyID: Record] = [:]
-        var old: [KeyID: Record] = [:]
+        var young: [Key: Record] = [:]
+        var old: [Key: Record] = [:]
         /// When the store was asked. The feed doesn't tell of registrations, so these are believed for ``longestDelay``
         /// only.
-        var unknown: [KeyID: MonotonicTime] = [:]
-        var readings: [KeyID: Reading] = [:]
+        var unknown: [Key: MonotonicTime] = [:]
+        var readings: [Key: Reading] = [:]
         /// Counts the calls that tell of changes: an answer of the store from before a change isn't kept.
         var changes: UInt64 = 0
         var allChanged: UInt64 = 0
         var heard = MonotonicTime(nanoseconds: 0)
     }
 
-    private let registry: any SharedKeyRegistry
+    private let ask: Ask
     private let maximum: Int
     private let state = Mutex(State())
 
-    init(_ registry: any SharedKeyRegistry, maximum: Int) {
-        self.registry = registry
+    package init(maximum: Int = Standings.defaultMaximum, ask: @escaping Ask) {
+        self.ask = ask
         self.maximum = max(2, maximum)
     }
 
@@ -68,7 +78,7 @@ package final class KeyStandings: Sendable {
     // MARK: Reading
 
     /// - Returns: `nil` if the key isn't known to this gateway, or not surely enough.
-    func current(of id: KeyID, at time: MonotonicTime) -> KeyStanding? {
+    func current(of id: Key, at time: MonotonicTime) -> Standing? {
         state.withLock { state in
             guard let record = state.young[id] ?? state.old[id] else { return nil }
             guard time <= max(record.readAt, state.heard).advanced(by: Self.longestDelay) else { return nil }
@@ -80,7 +90,7 @@ package final class KeyStandings: Sendable {
     /// From memory, for a caller that can't wait. If it isn't there the store is asked, so that the next call finds it.
     ///
     /// - Returns: `nil` if the store doesn't have the key.
-    func standing(of id: KeyID, at time: MonotonicTime) throws(KeyRegistryError) -> KeyStanding? {
+    func standing(of id: Key, at time: MonotonicTime) throws(KeyRegistryError) -> Standing? {
         if let known = current(of: id, at: time) { return known }
         if let asked = state.withLock({ $0.unknown[id] }), time <= asked.advanced(by: Self.longestDelay) { return nil }
         if state.withLock({ $0.readings[id] == nil }) { read(id, at: time) { _ in } }
@@ -90,22 +100,22 @@ package final class KeyStandings: Sendable {
     /// Asks the store, unless the standing is known. An answer from before a change isn't kept, so the store is asked
     /// again: what comes next finds the standing here.
     func load(
-        _ id: KeyID, at time: MonotonicTime,
-        then: @escaping @Sendable (Result<KeyStanding?, KeyRegistryError>) -> Void
+        _ id: Key, at time: MonotonicTime,
+        then: @escaping @Sendable (Result<Standing?, KeyRegistryError>) -> Void
     ) {
         if let known = current(of: id, at: time) { return then(.success(known)) }
         read(id, at: time, readings: Self.maximumReadings, then: then)
     }
 
     private func read(
-        _ id: KeyID, at time: MonotonicTime, readings: Int = 1,
-        then: @escaping @Sendable (Result<KeyStanding?, KeyRegistryError>) -> Void
+        _ id: Key, at time: MonotonicTime, readings: Int = 1,
+        then: @escaping @Sendable (Result<Standing?, KeyRegistryError>) -> Void
     ) {
         let begun = state.withLock { state in
             state.readings[id, default: Reading()].count += 1
             return state.changes
         }
-        registry.standing(of: id) { result in
+        ask(id) { result in
             let isOutdated = self.finish(id, result, begun: begun, at: time)
             guard isOutdated, readings > 1 else { return then(result) }
             self.read(id, at: time, readings: readings - 1, then: then)
@@ -114,7 +124,7 @@ package final class KeyStandings: Sendable {
 
     /// - Returns: whether the answer is from before a change.
     private func finish(
-        _ id: KeyID, _ result: Result<KeyStanding?, KeyRegistryError>, begun: UInt64, at time: MonotonicTime
+        _ id: Key, _ result: Result<Standing?, KeyRegistryError>, begun: UInt64, at time: MonotonicTime
     ) -> Bool {
         state.withLock { state in
             let changed = max(state.readings[id]?.changed ?? 0, state.allChanged)
@@ -123,7 +133,7 @@ package final class KeyStandings: Sendable {
             guard case .success(let standing) = result else { return false }
             guard changed <= begun else { return true }
             if let standing {
-                keep(Record(standing: standing, readAt: time), in: &state)
+                keep(Record(key: id, standing: standing, readAt: time), in: &state)
             } else {
                 if state.unknown.count >= Self.maximumUnknown { state.unknown = [:] }
                 state.unknown[id] = time
@@ -133,19 +143,19 @@ package final class KeyStandings: Sendable {
     }
 
     private func keep(_ record: Record, in state: inout State) {
-        if state.young.count >= maximum / 2, state.young[record.standing.id] == nil {
+        if state.young.count >= maximum / 2, state.young[record.key] == nil {
             state.old = state.young
             state.young = [:]
         }
-        state.unknown[record.standing.id] = nil
-        state.old[record.standing.id] = nil
-        state.young[record.standing.id] = record
+        state.unknown[record.key] = nil
+        state.old[record.key] = nil
+        state.young[record.key] = record
     }
 
     // MARK: Changes
 
     /// The feed has told all changes up to this time. Those of known keys are read again.
-    package func heard(_ changed: some Collection<KeyID>, at time: MonotonicTime) {
+    package func heard(_ changed: some Collection<Key>, at time: MonotonicTime) {
         let known = state.withLock { state in
             state.heard = max(state.heard, time)
             return changed.filter { change($0, in: &state) }
@@ -162,10 +172,10 @@ package final class KeyStandings: Sendable {
         }
     }
 
-    func forget(_ id: KeyID) { _ = state.withLock { change(id, in: &$0) } }
+    func forget(_ id: Key) { _ = state.withLock { change(id, in: &$0) } }
 
     /// - Returns: whether the key was known.
-    private func change(_ id: KeyID, in state: inout State) -> Bool {
+    private func change(_ id: Key, in state: inout State) -> Bool {
         state.changes += 1
         state.readings[id]?.changed = state.changes
         state.unknown[id] = nil

@@ -1,0 +1,194 @@
+package import Admission
+import Crypto
+import DPoP
+package import KeyStore
+import StrictJSON
+import WireText
+
+/// What players do with their accounts: `GET /api/auth/devices`, `POST /api/auth/device`, and the removals, without the
+/// HTTP. Not for reactors.
+///
+/// The caller has authenticated the client: only an access token of a sign-in shows an account here.
+package struct AccountChanges: Sendable {
+    private let services: AccountServices
+
+    package init(_ services: AccountServices) { self.services = services }
+
+    /// The account with its passkeys and devices.
+    package func account(of principal: Principal) async -> Result<Account, RefusedRequest> {
+        do throws(RefusedRequest) {
+            let (id, _) = try signedIn(principal)
+            return .success(try await known(id))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// - Parameter id: of the credential, base64url.
+    package func removePasskey(
+        _ id: String, _ request: TokenRequest, of principal: Principal, unless record: AccountAct.Record
+    ) async -> Result<Void, RefusedRequest> {
+        await change(request, of: principal) { account throws(RefusedRequest) in
+            guard let credential = Base64URL.decode(id) else { throw Self.notFound }
+            let mark = PasskeyMark.of(credential)
+            guard try await known(account).passkeys.contains(where: { $0.mark == mark }) else { throw Self.notFound }
+            try Self.note(AccountAct(.passkeyRemoved, of: account, "passkey \(mark.text)"), record)
+            _ = try await stored { () throws(KeyRegistryError) in
+                try await services.store.remove(mark, of: account, at: request.moment.unixMilliseconds)
+            }
+        }
+    }
+
+    /// - Parameter id: of the device's key, base64 or base64url.
+    package func removeDevice(
+        _ id: String, _ request: TokenRequest, of principal: Principal, unless record: AccountAct.Record
+    ) async -> Result<Void, RefusedRequest> {
+        await change(request, of: principal) { account throws(RefusedRequest) in
+            guard let key = KeyID(text: id) else { throw Self.notFound }
+            guard try await known(account).devices.contains(where: { $0.key == key }) else { throw Self.notFound }
+            try Self.note(AccountAct(.deviceRemoved, of: account, "key \(key)"), record)
+            _ = try await stored { () throws(KeyRegistryError) in
+                try await services.store.remove(device: key, of: account)
+            }
+        }
+    }
+
+    package func removeAccount(
+        _ request: TokenRequest, of principal: Principal, unless record: AccountAct.Record
+    ) async -> Result<Void, RefusedRequest> {
+        await change(request, of: principal) { account throws(RefusedRequest) in
+            try Self.note(AccountAct(.accountRemoved, of: account), record)
+            _ = try await stored { () throws(KeyRegistryError) in
+                try await services.store.forget(account, at: request.moment.unixMilliseconds)
+            }
+        }
+    }
+
+    private static let notFound = RefusedRequest(Refusal(.notFound, detail: "not one of the account's"))
+
+    private func change(
+        _ request: TokenRequest, of principal: Principal,
+        _ body: (AccountID) async throws(RefusedRequest) -> Void
+    ) async -> Result<Void, RefusedRequest> {
+        do throws(RefusedRequest) {
+            try limit(request)
+            let (account, key) = try signedIn(principal)
+            let read = try AccountBody(request.body, maximumBytes: services.maximumBodyBytes)
+            try await FreshPasskey(services).require(read, of: account, key: key, at: request.moment)
+            try await body(account)
+            return .success(())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func limit(_ request: TokenRequest) throws(RefusedRequest) {
+        let refusal = services.limits.refuseRegistration(from: request.address, at: request.moment.monotonic)
+        if let refusal { throw RefusedRequest(refusal) }
+    }
+
+    private func signedIn(_ principal: Principal) throws(RefusedRequest) -> (AccountID, key: [UInt8]) {
+        guard case .account(let id, let key) = principal.accountEvidence else {
+            throw RefusedRequest(
+                Refusal(
+                    .freshPasskeyRequired, detail: "not a player who has signed in",
+                    reason: "an access token of a sign-in is needed"))
+        }
+        return (id, key)
+    }
+
+    private func known(_ id: AccountID) async throws(RefusedRequest) -> Account {
+        let account = try await stored { () throws(KeyRegistryError) in try await services.store.account(id) }
+        guard let account else { throw Self.notFound }
+        return account
+    }
+
+    private static func note(_ act: AccountAct, _ record: AccountAct.Record) throws(RefusedRequest) {
+        if let refusal = record(act) { throw RefusedRequest(refusal) }
+    }
+}
+
+// MARK: A device joins
+
+extension AccountChanges {
+    /// The challenge for the device's assertion: it is bound to the account. Nothing is stored.
+    package func deviceChallenge(
+        _ request: TokenRequest, of principal: Principal
+    ) -> Result<[UInt8], RefusedRequest> {
+        do throws(RefusedRequest) {
+            if let refusal = services.limits.refuseChallenge(to: request.address, at: request.moment.monotonic) {
+                throw RefusedRequest(refusal)
+            }
+            let (account, _) = try signedIn(principal)
+            return .success(
+                services.challenges.issue(for: .device, binding: account.bytes, at: request.moment))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The body has `passkey`, as for every change, `assertion` with `keyId`, `data` and `challenge`, and perhaps
+    /// `label`. The assertion is over SHA-256 of the challenge's bytes.
+    package func joinDevice(
+        _ request: TokenRequest, of principal: Principal, unless record: AccountAct.Record
+    ) async -> Result<KeyID, RefusedRequest> {
+        do throws(RefusedRequest) {
+            try limit(request)
+            let (account, key) = try signedIn(principal)
+            guard let devices = services.tokens.devices else {
+                throw RefusedRequest(Refusal(.appAttestNotConfigured, detail: "App Attest is not configured"))
+            }
+            let body = try AccountBody(request.body, maximumBytes: services.maximumBodyBytes)
+            let assertion = try DeviceAssertion(try body.object("assertion"), devices)
+            let label = try body.label()
+            try await FreshPasskey(services).require(body, of: account, key: key, at: request.moment)
+            let challenge = try services.challenges.spend(
+                assertion.challenge, for: .device, binding: account.bytes, at: request.moment.monotonic
+            ).spent()
+            let id = try await devices.verifyDevice(
+                assertion.id, assertion.object, over: Array(SHA256.hash(data: assertion.challenge)),
+                spending: challenge, asking: services.keys, at: request.moment)
+            try Self.note(AccountAct(.deviceJoined, of: account, "key \(id)"), record)
+            let device = AccountDevice(key: id, label: label, joinedAt: request.moment.unixMilliseconds)
+            let joining = try await stored { () throws(KeyRegistryError) in
+                try await services.store.join(device, to: account)
+            }
+            try Self.conclude(joining)
+            return .success(id)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private static func conclude(_ joining: DeviceJoining) throws(RefusedRequest) {
+        switch joining {
+        case .joined, .alreadyJoined: return
+        case .taken: throw RefusedRequest(Refusal(.deviceTaken, detail: "the device is another account's"))
+        case .tooMany: throw RefusedRequest(Refusal(.tooManyDevices, detail: "the account has its devices"))
+        case .closed, .unknownAccount:
+            throw RefusedRequest(
+                Refusal(.deviceBlocked, detail: "the account has ended meanwhile", failed: FailedCheck(.account)))
+        }
+    }
+}
+
+/// A device's assertion over a challenge of its own.
+private struct DeviceAssertion {
+    let id: KeyID
+    let object: [UInt8]
+    let challenge: [UInt8]
+
+    init(_ object: JSONObject, _ devices: AppAttestSettings) throws(RefusedRequest) {
+        guard let id = object["keyId"]?.string.flatMap({ KeyID(text: $0) }) else {
+            throw .malformed("assertion.keyId is not base64 of 32 bytes")
+        }
+        let data = object["data"]?.string.flatMap {
+            Base64.decode($0, maximumBytes: devices.maximumAssertionBytes)
+        }
+        guard let data else { throw .malformed("assertion.data is not base64, or too long") }
+        guard let challenge = object["challenge"]?.string.flatMap({ Base64URL.decode($0) }) else {
+            throw .malformed("assertion.challenge is not base64url")
+        }
+        (self.id, self.object, self.challenge) = (id, data, challenge)
+    }
+}

@@ -1,0 +1,248 @@
+package import Admission
+import DPoP
+package import KeyStore
+import WebAuthn
+
+package struct RegisteredPasskey: Sendable {
+    package let account: AccountID
+    package let credentialID: [UInt8]
+    /// It is the first one of a new account.
+    package let isFirst: Bool
+}
+
+/// Makes accounts, and adds passkeys to them: `POST /api/auth/passkey/register` and its options, without the HTTP. Not
+/// for reactors.
+///
+/// The caller has authenticated the client, if it shows anything. The order is rate, body, challenge (which is used up),
+/// the ceremony, the store.
+package struct PasskeyRegistration: Sendable {
+    private let services: AccountServices
+
+    package init(_ services: AccountServices) { self.services = services }
+
+    /// Whether clients without credentials may make accounts.
+    package var isOpen: Bool { services.signUp == .open }
+
+    // MARK: Options
+
+    /// - Parameter principal: nil: a client without credentials.
+    package func options(
+        _ request: TokenRequest, for principal: Principal?
+    ) async -> Result<[UInt8], RefusedRequest> {
+        do throws(RefusedRequest) {
+            try limit(request)
+            let body = try AccountBody(request.body, maximumBytes: services.maximumBodyBytes)
+            let (grant, known) = try await grant(body, for: principal, at: request.moment)
+            let challenge = services.challenges.issue(
+                for: .registration, payload: grant.payload, binding: Self.binding(grant, principal),
+                at: request.moment)
+            return .success(OptionsJSON.creation(challenge, for: grant.account, known: known, services))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func limit(_ request: TokenRequest) throws(RefusedRequest) {
+        let refusal = services.limits.refuseRegistration(from: request.address, at: request.moment.monotonic)
+        if let refusal { throw RefusedRequest(refusal) }
+    }
+
+    private static func binding(_ grant: RegistrationGrant, _ principal: Principal?) -> [UInt8] {
+        grant.needsProof ? principal?.identity.mark ?? [] : []
+    }
+
+    private func grant(
+        _ body: AccountBody, for principal: Principal?, at moment: Moment
+    ) async throws(RefusedRequest) -> (RegistrationGrant, known: [Passkey]) {
+        switch principal?.accountEvidence {
+        case .account(let id, let key):
+            try await FreshPasskey(services).require(body, of: id, key: key, at: moment)
+            return (RegistrationGrant(.add, id), try await passkeys(of: id))
+        case .device(let device, let isFresh):
+            guard let id = try await account(of: device) else { return (try begin(.begin), []) }
+            guard isFresh else {
+                throw RefusedRequest(
+                    Refusal(
+                        .freshPasskeyRequired, detail: "a device of the account, without an assertion",
+                        reason: "a fresh assertion of the device, or a sign-in with a passkey, is needed"))
+            }
+            return (RegistrationGrant(.add, id), try await passkeys(of: id))
+        case .origin(let origin) where origin.kind == .ticket:
+            return (RegistrationGrant(bearer: origin, try begin(.beginByBearer).account), [])
+        case .origin: return (try begin(.begin), [])
+        case nil:
+            switch services.signUp {
+            case .open: return (RegistrationGrant(bearer: .open, .random()), [])
+            case .off: throw Self.signUpRefused
+            case .proven:
+                throw RefusedRequest(
+                    Refusal(.appAuthRequired, detail: "no credentials that an account may begin with"))
+            }
+        }
+    }
+
+    private func begin(_ purpose: RegistrationGrant.Purpose) throws(RefusedRequest) -> RegistrationGrant {
+        guard services.signUp != .off else { throw Self.signUpRefused }
+        return RegistrationGrant(purpose, .random())
+    }
+
+    private static let signUpRefused = RefusedRequest(
+        Refusal(.signUpRefused, detail: "ACCOUNT_SIGN_UP doesn't allow it with what the client has shown"))
+
+    private func account(of device: KeyID) async throws(RefusedRequest) -> AccountID? {
+        try await stored { () throws(KeyRegistryError) in try await services.store.account(ofDevice: device) }
+    }
+
+    private func passkeys(of id: AccountID) async throws(RefusedRequest) -> [Passkey] {
+        let account = try await stored { () throws(KeyRegistryError) in try await services.store.account(id) }
+        return account?.passkeys ?? []
+    }
+
+    // MARK: Registration
+
+    /// - Parameter principal: as for the options, with the same identity.
+    package func register(
+        _ request: TokenRequest, by principal: Principal?, unless record: AccountAct.Record
+    ) async -> Result<RegisteredPasskey, RefusedRequest> {
+        do throws(RefusedRequest) {
+            try limit(request)
+            let body = try AccountBody(request.body, maximumBytes: services.maximumBodyBytes)
+            let (credential, label) = (try body.credential(), try body.label())
+            let response = RegistrationResponse(
+                clientDataJSON: try credential.bytes("clientDataJSON"),
+                attestationObject: try credential.bytes("attestationObject"))
+            let clientData = try CollectedClientData.read(response.clientDataJSON, of: services.relyingParty)
+            let challenge = try clientData.challengeBytes()
+            guard let grant = RegistrationGrant(PasskeyChallenges.payload(of: challenge)) else {
+                throw RefusedRequest.rejected("challenge is not one of a registration", .challenge)
+            }
+            let origin = try origin(of: grant, principal, request)
+            let spent = try services.challenges.spend(
+                challenge, for: .registration, binding: Self.binding(grant, principal), at: request.moment.monotonic
+            ).spent()
+            try await services.confirm(spent, at: request.moment)
+            let passkey = try await verify(response, clientData, challenge, label, at: request.moment)
+            guard let origin else { return .success(try await add(passkey, to: grant.account, by: principal, record)) }
+            return .success(try await begin(grant.account, origin, passkey, record, at: request.moment))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// - Returns: nil for a further passkey of an account that is there.
+    private func origin(
+        of grant: RegistrationGrant, _ principal: Principal?, _ request: TokenRequest
+    ) throws(RefusedRequest) -> AccountOrigin? {
+        guard grant.purpose != .add else { return nil }
+        guard services.signUp != .off else { throw Self.signUpRefused }
+        guard grant.needsProof else {
+            guard let origin = grant.origin else {
+                throw RefusedRequest.rejected("challenge is not one of a registration", .challenge)
+            }
+            guard origin.kind == .open else { return origin }
+            guard services.signUp == .open else { throw Self.signUpRefused }
+            let refusal = services.signUps.refuse(request.address, at: request.moment.monotonic)
+            if let refusal { throw RefusedRequest(refusal) }
+            return origin
+        }
+        switch principal?.accountEvidence {
+        case .device: return .device
+        case .origin(let origin): return origin
+        case .account, nil: throw .rejected("challenge: of another client", .challenge)
+        }
+    }
+
+    private func verify(
+        _ response: RegistrationResponse, _ clientData: CollectedClientData, _ challenge: [UInt8], _ label: String,
+        at moment: Moment
+    ) async throws(RefusedRequest) -> Passkey {
+        do throws(CeremonyError) {
+            let verified = try await RegistrationVerifier(
+                relyingParty: services.relyingParty, policy: services.policy
+            ).verify(response, challenge: challenge, at: moment.date)
+            return Passkey(verified, label: label, at: moment)
+        } catch {
+            throw error.refusal(in: clientData, of: services.relyingParty)
+        }
+    }
+
+    private func begin(
+        _ id: AccountID, _ origin: AccountOrigin, _ passkey: Passkey, _ record: AccountAct.Record, at moment: Moment
+    ) async throws(RefusedRequest) -> RegisteredPasskey {
+        let account = Account(id: id, origin: origin, madeAt: moment.unixMilliseconds, passkeys: [passkey])
+        let detail = "by \(origin.kind), passkey \(passkey.mark.text), attestation \(passkey.attestation)"
+        if let refusal = record(AccountAct(.begun, of: id, detail)) { throw RefusedRequest(refusal) }
+        let beginning = try await stored { () throws(KeyRegistryError) in
+            try await services.store.begin(account, maximum: services.maximumAccounts)
+        }
+        switch beginning {
+        case .begun: return RegisteredPasskey(account: id, credentialID: passkey.credentialID, isFirst: true)
+        case .passkeyTaken: throw RefusedRequest(Refusal(.passkeyTaken, detail: "an account has the credential"))
+        case .full:
+            throw RefusedRequest(Refusal(.accountsExhausted, detail: "at MAX_ACCOUNTS", retryAfter: Self.fullRetry))
+        }
+    }
+
+    /// Seconds.
+    private static let fullRetry = 3_600
+
+    private func add(
+        _ passkey: Passkey, to id: AccountID, by principal: Principal?, _ record: AccountAct.Record
+    ) async throws(RefusedRequest) -> RegisteredPasskey {
+        try await requireOwner(of: id, principal)
+        let detail = "passkey \(passkey.mark.text), attestation \(passkey.attestation)"
+        if let refusal = record(AccountAct(.passkeyAdded, of: id, detail)) { throw RefusedRequest(refusal) }
+        let addition = try await stored { () throws(KeyRegistryError) in
+            try await services.store.add(passkey, to: id)
+        }
+        switch addition {
+        case .added: return RegisteredPasskey(account: id, credentialID: passkey.credentialID, isFirst: false)
+        case .taken: throw RefusedRequest(Refusal(.passkeyTaken, detail: "an account has the credential"))
+        case .tooMany: throw RefusedRequest(Refusal(.tooManyPasskeys, detail: "the account has its passkeys"))
+        case .closed, .unknownAccount:
+            throw RefusedRequest(
+                Refusal(.deviceBlocked, detail: "the account has ended meanwhile", failed: FailedCheck(.account)))
+        }
+    }
+
+    /// A device may have left the account since the options.
+    private func requireOwner(of id: AccountID, _ principal: Principal?) async throws(RefusedRequest) {
+        switch principal?.accountEvidence {
+        case .account(let owner, _) where owner == id: return
+        case .device(let device, _):
+            if try await account(of: device) == id { return }
+        default: break
+        }
+        throw .rejected("challenge: of another account", .challenge)
+    }
+}
+
+extension AccountID {
+    static func random() -> AccountID {
+        guard let id = AccountID(bytes: RandomBytes.make(length)) else { preconditionFailure("There are as many.") }
+        return id
+    }
+}
+
+extension Passkey {
+    fileprivate init(_ verified: VerifiedRegistration, label: String, at moment: Moment) {
+        let record = verified.record
+        self.init(
+            mark: .of(record.id), credentialID: record.id, publicKey: record.publicKey.cose,
+            signCount: record.signCount, isBackupEligible: record.isBackupEligible, isBackedUp: record.isBackedUp,
+            isUserVerified: verified.isUserVerified, aaguid: verified.aaguid,
+            attestation: verified.attestation.word, label: label, madeAt: moment.unixMilliseconds)
+    }
+}
+
+extension CredentialAttestation {
+    fileprivate var word: String {
+        switch self {
+        case .none: "none"
+        case .selfSigned: "self"
+        case .unverified: "unverified"
+        case .untrusted: "untrusted"
+        case .trusted(let format, _): format.rawValue
+        }
+    }
+}

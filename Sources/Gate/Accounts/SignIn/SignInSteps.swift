@@ -1,0 +1,119 @@
+import Admission
+import DPoP
+import KeyStore
+
+/// A player who has signed in: what the token is made of.
+struct SignedIn: Sendable {
+    let account: AccountID
+    let passkey: PasskeyMark
+    /// Of the key that the token is bound to, used up.
+    let proof: VerifiedProof
+    /// The authenticator has changed whether the passkey may be backed up. It is recorded, and refuses nobody.
+    let isEligibilityChanged: Bool
+}
+
+/// Whether a player signs in: the passkey, its challenge (which is used up, whatever follows), the ceremony, the account
+/// and what it ends with; and then what is used up: proof of possession, and the counter together with the challenge in
+/// the fleet.
+///
+/// The limits and the proof's signature come before.
+struct SignInSteps: DecisionSteps {
+    private let passkey: PasskeyProof
+    private let proof: UnspentProof
+    private let services: AccountServices
+    private let began: Moment
+    /// For the block list.
+    private let refuse: @Sendable (AccountID) -> Refusal?
+    private var verified: Verified?
+    private var spentProof: VerifiedProof?
+
+    private struct Verified: Sendable {
+        let account: AccountStanding
+        let use: PasskeyUse
+        let challenge: SpentPasskeyChallenge
+        let isEligibilityChanged: Bool
+    }
+
+    init(
+        _ passkey: PasskeyProof, _ proof: UnspentProof, _ services: AccountServices, at moment: Moment,
+        unless refuse: @escaping @Sendable (AccountID) -> Refusal?
+    ) {
+        (self.passkey, self.proof, self.services, began) = (passkey, proof, services, moment)
+        self.refuse = refuse
+    }
+
+    mutating func next(_ answer: StoreAnswer?, at moment: Moment) -> Step<Result<SignedIn, RefusedRequest>> {
+        do throws(RefusedRequest) {
+            switch (answer, verified) {
+            case (nil, _): return ask(.passkey(passkey.mark))
+            case (.passkey(let found), nil): return try verify(found)
+            case (.grant(let standing), let verified?):
+                return try look(services.tokens.lookAtSignIn(by: standing, to: verified.account.id))
+            case (.spend(let spending), let verified?): return try spend(verified, by: spending)
+            case (.usePasskey(let outcome), let verified?): return .decided(.success(try conclude(verified, outcome)))
+            default: wrongAnswer(answer)
+            }
+        } catch {
+            return .decided(.failure(error))
+        }
+    }
+
+    private func ask(_ question: StoreQuestion) -> Step<Result<SignedIn, RefusedRequest>> {
+        .ask(question, of: services.tokens.store)
+    }
+
+    private mutating func verify(
+        _ found: FoundPasskey?
+    ) throws(RefusedRequest) -> Step<Result<SignedIn, RefusedRequest>> {
+        guard let found else {
+            throw RefusedRequest(Refusal(.unknownCredential, detail: "no account has this passkey"))
+        }
+        try services.tokens.refuseUsed(proof, at: .token, in: began, freshBy: .challenge)
+        let challenge = try services.challenges.spend(
+            passkey.challenge, for: .authentication, binding: proof.key.thumbprint.bytes, at: began.monotonic
+        ).spent()
+        let (use, isChanged) = try passkey.verify(found, of: services.relyingParty, at: began)
+        if let refusal = refuse(found.account.id) { throw RefusedRequest(refusal) }
+        verified = Verified(
+            account: found.account, use: use, challenge: challenge, isEligibilityChanged: isChanged)
+        return try look(services.tokens.lookAtSignIn(to: found.account, with: passkey.mark, at: began))
+    }
+
+    private mutating func look(_ look: SignInLook) throws(RefusedRequest) -> Step<Result<SignedIn, RefusedRequest>> {
+        switch look {
+        case .ask(let question): return ask(question)
+        case .refused(let refusal): throw RefusedRequest(refusal)
+        case .allowed:
+            let (own, claim) = services.tokens.claim(proof, at: .token, began, freshBy: .challenge)
+            guard own != .spent, let verified else { return ask(.spend(claim)) }
+            return try spend(verified, by: own)
+        }
+    }
+
+    private mutating func spend(
+        _ verified: Verified, by spending: ReplaySpending
+    ) throws(RefusedRequest) -> Step<Result<SignedIn, RefusedRequest>> {
+        spentProof = try services.tokens.conclude(proof, by: spending.found(with: .challenge), in: began)
+        return ask(.usePasskey(verified.use, spending: verified.challenge.mark))
+    }
+
+    private func conclude(_ verified: Verified, _ outcome: PasskeySpending) throws(RefusedRequest) -> SignedIn {
+        switch outcome {
+        case .used: break
+        case .refused(let spending): throw .rejected("challenge: the fleet says \(spending)", .challenge)
+        case .notHigher(let stored):
+            throw .rejected(
+                "counter was used by another request meanwhile", .counterStored, expected: "a counter above \(stored)",
+                received: "\(verified.use.signCount)")
+        case .unknown:
+            throw RefusedRequest(Refusal(.unknownCredential, detail: "the passkey was removed meanwhile"))
+        case .closed:
+            throw RefusedRequest(
+                Refusal(.deviceBlocked, detail: "the account was closed meanwhile", failed: FailedCheck(.account)))
+        }
+        guard let spentProof else { preconditionFailure("The proof is used up before the passkey.") }
+        return SignedIn(
+            account: verified.account.id, passkey: passkey.mark, proof: spentProof,
+            isEligibilityChanged: verified.isEligibilityChanged)
+    }
+}

@@ -1,0 +1,27 @@
+package import KeyStore
+
+/// What a client that the gate has authenticated proves about a player's account.
+package enum AccountEvidence: Sendable {
+    /// The player has signed in to it.
+    ///
+    /// - Parameter key: the thumbprint of the key that the access token is bound to.
+    case account(AccountID, key: [UInt8])
+    /// A device, which may have joined an account.
+    ///
+    /// - Parameter isFresh: it has signed a challenge for this request.
+    case device(KeyID, isFresh: Bool)
+    /// No account yet: one may begin so.
+    case origin(AccountOrigin)
+}
+
+extension Principal {
+    /// - Returns: nil for a client without credentials, and for one whose proof can't be kept.
+    package var accountEvidence: AccountEvidence? {
+        guard let evidence = proof?.accountEvidence else {
+            // The bearer of an operator's ticket, which has proved nothing that could be taken back.
+            return proof == nil && identity.method.holders == .visitors && !isOfSharedTicket ? .origin(.ticket) : nil
+        }
+        guard isByTicket, case .device(let key, _) = evidence else { return evidence }
+        return .device(key, isFresh: false)
+    }
+}

@@ -1,0 +1,70 @@
+package import DPoP
+import FoundationEssentials
+package import KeyStore
+
+/// An access token for an account, before it is sent.
+package struct IssuedAccountToken: Sendable {
+    /// Secret.
+    package let text: String
+    package let lifetimeSeconds: Int
+    package let account: AccountID
+    /// `jti`, for the audit log.
+    package let id: String
+    /// For `DPoP-Nonce`; nil if the client needs no new one.
+    package let freshNonce: String?
+}
+
+/// Whether a player may sign in to an account.
+package enum SignInLook: Sendable {
+    case allowed
+    case refused(Refusal)
+    /// The answer is for ``TokenSettings/lookAtSignIn(by:to:)``.
+    case ask(StoreQuestion)
+}
+
+extension TokenSettings {
+    /// By the same rules as for the use of a token.
+    package func lookAtSignIn(
+        to account: AccountStanding, with passkey: PasskeyMark, at moment: Moment
+    ) -> SignInLook {
+        let subject = AccountSubject(account.id, passkey: passkey, key: [])
+        return look(TokenSubject(self).standing(of: subject, account, at: moment))
+    }
+
+    package func lookAtSignIn(by grant: GrantStatus, to account: AccountID) -> SignInLook {
+        look(TokenSubject.status(ofGrant: "of the account \(account)", grant))
+    }
+
+    private func look(_ standing: TokenSubject.Status) -> SignInLook {
+        switch standing {
+        case .good: .allowed
+        case .refused(let refusal): .refused(refusal)
+        case .unfinished(let question): .ask(question)
+        }
+    }
+
+    /// Signs a token for a player who has just signed in.
+    ///
+    /// - Parameters:
+    ///   - app: `client_id`.
+    ///   - proof: of the key that the token is bound to, used up.
+    package func accountToken(
+        for account: AccountID, signedInWith passkey: PasskeyMark, app: String, _ proof: VerifiedProof,
+        at moment: Moment
+    ) throws(RefusedRequest) -> IssuedAccountToken {
+        let (time, nonces) = (moment.date, serverNonces(at: moment))
+        let lifetime = accounts?.lifetimeSeconds ?? AccountSettings.defaultLifetimeSeconds
+        let id = TokenID.make()
+        let claims = AccessTokenClaims(
+            issuer: issuer, audience: [audience], subject: account.text, app: app,
+            admissionMethod: AccessTokenMethod.accountName.label, tokenID: id, issuedAt: time,
+            expiresAt: time + Double(lifetime), boundKey: proof.key.thumbprint, passkey: passkey.text)
+        guard let signer = keys.signer(at: time), let text = try? claims.sign(with: signer) else {
+            throw .unavailable("there is no signing key", FailedCheck(.signingKey))
+        }
+        let isRenewalDue = self.nonces != .off && nonces.isRenewalDue(proof.nonce, at: time)
+        return IssuedAccountToken(
+            text: text, lifetimeSeconds: lifetime, account: account, id: id,
+            freshNonce: isRenewalDue ? nonces.nonce(at: time) : nil)
+    }
+}
