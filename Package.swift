@@ -131,15 +131,17 @@ let store: [Target] = [
 ]
 
 let gate: [Target] = [
+    pure("Accounts", "Admission", "DPoP", "KeyStore", "StrictJSON", "WebAuthn", "WireText", crypto),
     pure(
         "Admission", "WireText", "AppAttest", "DPoP", "RequestErrors", "KeyStore", "StateCoding", "StrictJSON", crypto,
-        x509, deque)
+        x509, deque),
 ]
 
 let session: [Target] = [
     pure("RelayCore", "StrictJSON", "Telnet", "WireText", deque),
     target(
-        "Relay", "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
+        "Relay", "Accounts", "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP",
+        "KeyStore",
         "Admission", "HTTPWire", "WebSocketWire", "FleetWire", "Reactors", "Observability", "PrometheusText",
         "StateCoding", "StrictJSON", "WireText", logging, deque,
         // The web client's page and the console's, as arrays of bytes in the program.
@@ -149,12 +151,13 @@ let session: [Target] = [
 let gateway: [Target] = [
     target("Observability", "PrometheusText", "WireText", logging, metrics),
     target(
-        "Settings", "AppAttest", "Admission", "Observability", "Reactors", "RelayCore", "Telnet", "CharacterSets",
-        "WireText", logging, x509, asn1),
+        "Settings", "Accounts", "AppAttest", "Admission", "KeyStore", "Observability", "Reactors", "RelayCore",
+        "Telnet",
+        "CharacterSets", "WebAuthn", "WireText", logging, x509, asn1),
     pure("AuditTrail", "Admission", "Observability", "StrictJSON", "WireText"),
     target(
-        "GatewayServer", "Settings", "AppAttest", "BlockingWork", "DPoP", "KeyStore", "KeyStorePostgreSQL",
-        "KeyStoreSQLite", "PostgreSQL", "Admission", "Observability", "PrometheusText", "Reactors", "Relay",
+        "GatewayServer", "Settings", "Accounts", "AppAttest", "BlockingWork", "DPoP", "KeyStore", "KeyStorePostgreSQL",
+        "KeyStoreSQLite", "PostgreSQL", "WebAuthn", "Admission", "Observability", "PrometheusText", "Reactors", "Relay",
         "RelayCore", "StateCoding", "Telnet", "CharacterSets", "WireText", logging, metrics, crypto, x509, asn1,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle")),
@@ -221,6 +224,9 @@ let testTargets: [Target] = [
     tests(
         "AdmissionTests", "Admission", "AppAttest", "DPoP", "KeyStore", "KeyStoreTestKit", "DeviceSimulation",
         "StateCoding", "WireText", crypto, x509),
+    tests(
+        "AccountsTests", "Accounts", "Admission", "DPoP", "DeviceSimulation", "KeyStore", "KeyStoreTestKit", "WebAuthn",
+        "WireText", crypto),
     tests("RelayCoreTests", "RelayCore", "StateCoding", "StrictJSON", "Telnet", "Compression", "WireText"),
     tests(
         "RelayTests", "Relay", "RelayCore", "HTTPWire", "FleetWire", "Reactors", "Admission", "Observability",

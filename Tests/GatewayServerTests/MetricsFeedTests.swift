@@ -38,7 +38,8 @@ struct MetricsFeedTests {
             "MAX_CONNECTIONS_PER_ADDRESS": "\(Self.connections)", "OUTPUT_BUFFER_BYTES": "1024",
             // The test may wait for a processor much longer than a client would.
             "REQUEST_TIMEOUT_MS": "120000", "CHALLENGE_TTL_SECONDS": "600",
-            "PUBLIC_ORIGIN": "https://localhost", "MESSAGES_PER_SECOND": "20", "ADMIN_BIND": "127.0.0.1:0",
+            "PUBLIC_ORIGIN": "https://localhost", "PASSKEY_RP_ID": "localhost", "MESSAGES_PER_SECOND": "20",
+            "ADMIN_BIND": "127.0.0.1:0",
             "ADMIN_TLS_CERT_PATH": bench.folder + "/server.pem", "ADMIN_TLS_KEY_PATH": bench.folder + "/server.key",
             "ADMIN_TOKEN_PATH": bench.file("admin.token", Self.token),
             // Every line is lost, and clients are admitted none the less.
@@ -58,6 +59,7 @@ struct MetricsFeedTests {
         #expect(try await post("/attest/register", "{}").status == 400)
         #expect(try await get("/nowhere").status == 404)
         #expect(try await post("/token", "{}").status == 400)
+        #expect(try await post("/api/auth/passkey/authenticate", "{}").status == 400)
         let original = "X-Original-Method: GET\r\nX-Original-URL: https://localhost/\r\n"
         #expect(try await ask("/authz", original).status == 401)
         #expect(try await ask("/metrics", token: nil).status == 401)

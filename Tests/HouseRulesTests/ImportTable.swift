@@ -122,6 +122,12 @@ enum ImportTable {
                 "Decides by calling the verifiers and the registry; spent challenges and limits are shared by the reactors."
         ),
         ImportRow(
+            target: "Accounts", isPure: true,
+            ours: ["Admission", "DPoP", "KeyStore", "StrictJSON", "WebAuthn", "WireText"], others: ["Crypto"],
+            reason: """
+                Decides about sign-ins and sign-ups with the verifier of passkeys and the gate's challenges, proofs and tokens; passkeys are found by a SHA-256.
+                """),
+        ImportRow(
             target: "Observability", isPure: false, ours: ["PrometheusText", "WireText"],
             others: [
                 "Logging", "Metrics", "CoreMetrics", "Foundation", "FoundationEssentials", "Synchronization", "Glibc",
@@ -150,8 +156,8 @@ enum ImportTable {
         ImportRow(
             target: "Relay", isPure: false,
             ours: [
-                "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP", "KeyStore",
-                "Admission", "HTTPWire", "WebSocketWire", "FleetWire", "Reactors", "Observability",
+                "Accounts", "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP",
+                "KeyStore", "Admission", "HTTPWire", "WebSocketWire", "FleetWire", "Reactors", "Observability",
                 "PrometheusText", "StateCoding", "StrictJSON", "WireText",
             ],
             others: ["Logging", "DequeModule", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"],
@@ -159,8 +165,8 @@ enum ImportTable {
         ImportRow(
             target: "Settings", isPure: false,
             ours: [
-                "AppAttest", "Admission", "Observability", "Reactors", "RelayCore", "Telnet", "CharacterSets",
-                "WireText",
+                "Accounts", "AppAttest", "Admission", "KeyStore", "Observability", "Reactors", "RelayCore", "Telnet",
+                "CharacterSets", "WebAuthn", "WireText",
             ],
             others: ["Logging", "X509", "SwiftASN1", "Glibc", "FoundationEssentials"],
             reason: """
@@ -170,8 +176,9 @@ enum ImportTable {
         ImportRow(
             target: "GatewayServer", isPure: false,
             ours: [
-                "Settings", "AppAttest", "BlockingWork", "DPoP", "KeyStore", "KeyStorePostgreSQL", "KeyStoreSQLite",
-                "PostgreSQL", "Admission", "Observability", "PrometheusText", "Reactors", "Relay", "RelayCore",
+                "Settings", "Accounts", "AppAttest", "BlockingWork", "DPoP", "KeyStore", "KeyStorePostgreSQL",
+                "KeyStoreSQLite", "PostgreSQL", "WebAuthn", "Admission", "Observability", "PrometheusText", "Reactors",
+                "Relay", "RelayCore",
                 "StateCoding", "Telnet", "CharacterSets", "WireText",
             ],
             others: [

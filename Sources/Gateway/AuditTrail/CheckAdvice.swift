@@ -44,7 +44,7 @@ extension AdmissionCheck {
             "Tickets are used once, live for TICKET_TTL_SECONDS and end with the process. Ask for a new one right before the upgrade."
         case .sessionToken:
             "The session has ended, its token is wrong, or the session began with credentials, which must be presented again."
-        default: appleAdvice ?? tokenAdvice
+        default: appleAdvice ?? accountAdvice ?? tokenAdvice
         }
     }
 

@@ -29,7 +29,7 @@ extension AdmissionCheck {
         case .certificateLifetime: "the certificate hasn't expired since the handshake"
         case .ticket: "the ticket is of this process, unexpired and unused"
         case .sessionToken: "the session's token matches a session"
-        default: appleTitle ?? tokenTitle
+        default: appleTitle ?? accountTitle ?? tokenTitle
         }
     }
 

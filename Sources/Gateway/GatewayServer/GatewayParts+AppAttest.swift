@@ -8,7 +8,6 @@ extension GatewayParts {
     /// The state behind App Attest: one set of challenges and one store for the gate and for registration.
     struct AppAttestParts {
         let settings: AppAttestSettings
-        let tokens: TokenSettings?
         let services: AttestationServices
     }
 
@@ -26,17 +25,33 @@ extension GatewayParts {
             scope: AttestationScope(policy: policy, trustRoot: root),
             assertionVerifier: AssertionVerifier(validationCategories: attestation.validationCategories))
         settings.window = window(live)
-        let tokens = state.tokens?.settings(
-            live.tokens, devices: settings,
-            names: material.map { ServerNames(dnsNames: $0.dnsNames, addresses: $0.addresses) },
-            allowsDevelopment: live.developmentTokens.isAllowed)
+        let tokens = tokens(live, pinned, settings, material, state: state)
         let registrar = Registrar(
             settings: settings, registry: store.keys, verifier: AttestationVerifier(trustRoot: root, policy: policy),
             limits: state.endpoints, maximumBodyBytes: live.connections.maximumBodyBytes, tokens: tokens)
         return AppAttestParts(
-            settings: settings, tokens: tokens,
+            settings: settings,
             services: AttestationServices(
                 challenges: state.challenges, limits: state.endpoints, registrar: registrar))
+    }
+
+    /// - Parameter devices: nil: App Attest isn't configured.
+    /// - Returns: nil where nobody gets an access token.
+    static func tokens(
+        _ live: LiveConfiguration, _ pinned: StartupPinned, _ devices: AppAttestSettings?, _ material: TLSMaterial?,
+        state: GatewayState
+    ) -> TokenSettings? {
+        var tokens = state.tokens?.settings(
+            live.tokens, devices: devices,
+            names: material.map { ServerNames(dnsNames: $0.dnsNames, addresses: $0.addresses) },
+            allowsDevelopment: devices != nil && live.developmentTokens.isAllowed)
+        tokens?.shared = state.fleet.shared
+        guard let store = state.store, state.start.passkeys != nil else { return tokens }
+        tokens?.accounts = AccountSettings(
+            registry: store.accounts, store: store.accountStore,
+            certificates: pinned.clientCertificates == nil ? nil : material.map(TLSCertificateStatus.init),
+            lifetimeSeconds: live.tokens.accountLifetimeSeconds)
+        return tokens
     }
 
     private static func trustRoot(_ custom: GatewayConfiguration.CustomRoot?) throws(GatewayError) -> TrustRoot {

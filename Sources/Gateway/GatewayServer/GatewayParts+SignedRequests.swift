@@ -14,13 +14,13 @@ extension GatewayParts {
 
     /// - Returns: nil with `SIGNED_REQUESTS=off`.
     static func signedRequests(
-        _ live: LiveConfiguration, _ appAttest: AppAttestParts?, _ fleetBlockList: SharedBlockList?,
-        state: GatewayState
+        _ live: LiveConfiguration, _ appAttest: AppAttestParts?, _ tokens: TokenSettings?,
+        _ fleetBlockList: SharedBlockList?, state: GatewayState
     ) throws(GatewayError) -> SignedRequestParts? {
         guard live.signedRequests.isOn == .on, let appAttest, let store = state.store else { return nil }
         try store.checkErasing()
         let settings = SignedRequestSettings(
-            appAttest: appAttest.settings, origins: appAttest.tokens?.origins ?? .unknown)
+            appAttest: appAttest.settings, origins: tokens?.origins ?? .unknown)
         let (erasure, watcher) = (DeviceErasure(store: store.keys), state.watcher)
         let maximum = live.connections.maximumBodyBytes
         return SignedRequestParts(

@@ -1,3 +1,4 @@
+import Accounts
 import Admission
 import AppAttest
 import Logging
@@ -30,8 +31,10 @@ struct GatewayParts {
         let listening = try Self.listening(live, pinned, state.start)
         self.listening = listening
         let appAttest = try Self.appAttest(live, pinned, material, state: state)
+        let tokens = Self.tokens(live, pinned, appAttest?.settings, material, state: state)
+        let accounts = tokens.flatMap { Self.accounts(live, $0, state: state) }
         var gate = GateSettings(drain: state.drain, leases: state.leases)
-        gate.allowedOrigins = live.gate.allowedOrigins.compactMap { WebOrigin($0) }
+        gate.allowedOrigins = (live.gate.allowedOrigins + (accounts?.relatedOrigins ?? [])).compactMap { WebOrigin($0) }
         gate.allowsMissingOrigin = live.gate.allowsMissingOrigin
         gate.blockList = live.blockList
         gate.fleetBlockList = state.fleet.blockList
@@ -40,9 +43,9 @@ struct GatewayParts {
         if let store = state.store { gate.storeRetryAfter = { store.retryAfter } }
         gate.mayComeBack = { [directory = state.directory] in directory.mayComeBack($0, $1) }
         gate.findSession = { [directory = state.directory] in directory.find($0, at: $1) }
-        let signed = try Self.signedRequests(live, appAttest, gate.fleetBlockList, state: state)
+        let signed = try Self.signedRequests(live, appAttest, tokens, gate.fleetBlockList, state: state)
         var parts = MethodParts(
-            appAttest: appAttest?.settings, tokens: appAttest?.tokens, tickets: state.tickets,
+            appAttest: appAttest?.settings, tokens: tokens, tickets: state.tickets,
             clientCertificates: pinned.clientCertificates == nil ? nil : material.map(TLSCertificateStatus.init),
             sessionBearer: { [directory = state.directory] in directory.bearer(of: $0, at: $1) })
         parts.signedRequests = signed?.settings
@@ -74,12 +77,12 @@ struct GatewayParts {
         }
         relay.signedRequests = signed?.services
         relay.signedAuthorization = signed?.authorization
-        relay.requestAuthorization = appAttest?.tokens.map { tokens in
+        relay.requestAuthorization = tokens.map { tokens in
             RequestAuthorization(
                 tokens, blockList: live.blockList, fleetBlockList: gate.fleetBlockList,
                 admits: live.internalListener.admits.methods)
         }
-        relay.tokens = appAttest?.tokens.map { tokens in
+        relay.tokens = tokens.map { tokens in
             TokenServices(
                 settings: tokens,
                 issuer: TokenIssuer(
@@ -87,6 +90,8 @@ struct GatewayParts {
                     maximumBodyBytes: live.connections.maximumBodyBytes),
                 keySetMaximumAge: TokenState.keySetMaximumAge)
         }
+        relay.accounts = accounts
+        relay.platformFiles = accounts == nil ? nil : Self.platformFiles(pinned, state)
         self.relay = relay
     }
 

@@ -17,7 +17,7 @@ struct GatewayState: Sendable {
     let store: (any GatewayStore)?
     /// The next tickets of sessions; nil in a fleet, whose store has them.
     let keptTickets: (any KeptTicketStore)?
-    /// Nil without App Attest.
+    /// Nil without App Attest and without accounts.
     let tokens: TokenState?
     let audit: AuditLog
     let journal: RefusalJournal
@@ -34,6 +34,8 @@ struct GatewayState: Sendable {
     let upgrades: UpgradeLimits
     let endpoints: EndpointLimits
     let challenges: Challenges
+    let passkeyChallenges: PasskeyChallenges
+    let signUps: SignUpLimits
     let tickets: TicketOffice
     let directory: SessionDirectory
     let watcher = OwnRevocationWatcher()
@@ -91,6 +93,9 @@ struct GatewayState: Sendable {
         challenges = Challenges(
             epoch: .now, timeToLive: .seconds(start.limits.challengeLifetimeSeconds),
             maximumSpent: start.tokens.maximumProofs, fleet: fleet.identity)
+        passkeyChallenges = PasskeyChallenges(
+            epoch: .now, maximumSpent: start.tokens.maximumProofs, fleet: fleet.identity)
+        signUps = SignUpLimits(perHour: figures.now.signUpsPerHour, maximumEntries: maximumEntries)
         keptTickets = try Self.keptTickets(in: store, observer)
         tickets = TicketOffice(
             timeToLive: .seconds(start.tickets.lifetimeSeconds), fleet: fleet.shared, kept: keptTickets,
@@ -98,7 +103,10 @@ struct GatewayState: Sendable {
         directory = SessionDirectory(figures.now.sessions, announcer: fleet.announcer, counts: fleet.counts)
         fleet.attach(directory)
         messages = AddressPaces(perSecond: figures.now.messagesPerSecondPerAddress)
-        tokens = if let store, start.hasAppAttest { try TokenState(start, store, figures.now.signing) } else { nil }
+        tokens =
+            if let store, start.hasAppAttest || start.passkeys != nil {
+                try TokenState(start, store, figures.now.signing)
+            } else { nil }
     }
 
     /// What the settings say now, at the start and at each reload: everything here reads it where it uses it. Counts are

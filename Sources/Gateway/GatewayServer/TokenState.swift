@@ -41,11 +41,11 @@ struct TokenState: Sendable {
     }
 
     /// - Parameters:
-    ///   - devices: App Attest's settings.
+    ///   - devices: App Attest's settings; nil: it isn't configured.
     ///   - names: of the server's certificate; nil without TLS.
     ///   - allowsDevelopment: `ALLOW_DEV_TOKENS`
     func settings(
-        _ tokens: LiveValues<TokenSection>, devices: AppAttestSettings, names: ServerNames?, allowsDevelopment: Bool
+        _ tokens: LiveValues<TokenSection>, devices: AppAttestSettings?, names: ServerNames?, allowsDevelopment: Bool
     ) -> TokenSettings {
         var settings = TokenSettings(
             issuer: publicOrigin, audience: nil, lifetimeSeconds: tokens.lifetimeSeconds, keys: keys,
@@ -83,7 +83,8 @@ struct TokenState: Sendable {
     static func schedule(
         _ tokens: LiveValues<TokenSection>, lead: Double = SigningKeySchedule.defaultPublicationLead
     ) -> SigningKeySchedule {
-        let schedule = SigningKeySchedule(tokenLifetime: Double(tokens.lifetimeSeconds), publicationLead: lead)
+        let longest = max(tokens.lifetimeSeconds, tokens.accountLifetimeSeconds)
+        let schedule = SigningKeySchedule(tokenLifetime: Double(longest), publicationLead: lead)
         guard let schedule else { preconditionFailure("The signing period is longer.") }
         return schedule
     }

@@ -13,6 +13,8 @@ package struct AuditEntry: Sendable, Equatable {
         case token
         /// A request for an HTTP service behind a proxy (`/authz`).
         case authorization
+        /// A player's sign-in, or what a player does with an account.
+        case account
         /// The end of a session, with its reason.
         case session
         /// What an operator did, over the control socket or in the console.

@@ -64,6 +64,10 @@ package final class GatewayMetrics: Sendable {
         counter(.tokens, [("outcome", outcome.rawValue), ("reason", reason.rawValue)]).increment()
     }
 
+    package func signedIn(_ outcome: GateOutcome, reason: some MetricLabel) {
+        counter(.signIns, [("outcome", outcome.rawValue), ("reason", reason.rawValue)]).increment()
+    }
+
     /// A request refused before the gate, answered or not.
     package func requestRefused(reason: some MetricLabel) {
         counter(.requestsRefused, [("reason", reason.rawValue)]).increment()

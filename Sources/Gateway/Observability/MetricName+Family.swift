@@ -18,8 +18,9 @@ extension MetricName {
             .processStart, .processOpenFiles, .processMaximumFiles:
             .gauge
         case .buildInfo: .info
-        case .gateDecisions, .authorizations, .registrations, .tokens, .requestsRefused, .internalRequestsRefused,
-            .internalConnectionsRefused, .challengesIssued, .challengesSpent, .connectionsAccepted,
+        case .gateDecisions, .authorizations, .registrations, .tokens, .signIns, .requestsRefused,
+            .internalRequestsRefused, .internalConnectionsRefused, .challengesIssued, .challengesSpent,
+            .connectionsAccepted,
             .connectionsRefused, .handshakes, .sessionsOpened, .sessionsEnded, .resumes, .relays,
             .gatewayConnectionsRefused, .resumeGaps, .bytes, .frameBytes, .throttled, .targetDials, .storeFailures,
             .auditLinesLost, .reloads, .processCPU:
@@ -34,6 +35,7 @@ extension MetricName {
         case .authorizations: "Answers to proxies that ask on /authz."
         case .registrations: "Registrations of devices."
         case .tokens: "Requests for access tokens."
+        case .signIns: "Sign-ins of players with a passkey."
         case .requestsRefused: "Requests that were refused before the gate, answered or not."
         case .internalRequestsRefused: "Requests to the internal listener without its token or a client certificate."
         case .internalConnectionsRefused: "Connections to the internal listener that were closed before a request."

@@ -214,7 +214,7 @@ struct DecisionRecord: Sendable {
         return line(write(event, .reported, method, who: nil, refusal: reported, context))
     }
 
-    private func admit(
+    func admit(
         _ event: AuditEntry.Event, _ method: MethodName, who: String?, detail: String?, _ context: RequestContext
     ) -> AdmissionLine {
         guard isInFull(event, .admitted, method, who, context) else { return .counted }
@@ -233,7 +233,7 @@ struct DecisionRecord: Sendable {
             kind, from: context.address, RefusalMark(context), at: context.moment.monotonic)
     }
 
-    private func line(_ isWritten: Bool) -> AdmissionLine {
+    func line(_ isWritten: Bool) -> AdmissionLine {
         guard !isWritten, whenAuditFails == .refuse else { return .written }
         return .missing(
             Refusal(
@@ -241,7 +241,7 @@ struct DecisionRecord: Sendable {
                 retryAfter: Self.auditRetryAfter))
     }
 
-    private func refused(
+    func refused(
         _ event: AuditEntry.Event, _ counted: RefusedEvent, _ refusal: Refusal, _ method: MethodName,
         _ context: RequestContext
     ) {
@@ -251,7 +251,7 @@ struct DecisionRecord: Sendable {
 
     /// - Returns: whether the line is in the audit log.
     @discardableResult
-    private func write(
+    func write(
         _ event: AuditEntry.Event, _ outcome: AuditEntry.Outcome, _ method: MethodName, who: String?,
         refusal: Refusal? = nil, detail: String? = nil, _ context: RequestContext
     ) -> Bool {

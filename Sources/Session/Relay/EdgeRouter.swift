@@ -1,3 +1,4 @@
+import Accounts
 import Admission
 import HTTPWire
 import Logging
@@ -19,6 +20,7 @@ final class EdgeRouter: EdgeHandler {
     private var signedRequests: SignedRequestEndpoints?
     private var tickets: TicketEndpoint?
     private var tokens: TokenEndpoint?
+    private var accounts: AccountEndpoints?
     private var upgrades: UpgradeHandler
 
     init(
@@ -50,6 +52,10 @@ final class EdgeRouter: EdgeHandler {
         }
         tokens = settings.tokens.map {
             TokenEndpoint(services: $0, gate: settings.gate, record: record, pending: issuing)
+        }
+        accounts = settings.accounts.map {
+            AccountEndpoints(
+                services: $0, gate: settings.gate, record: record, registrations: registrations, issuing: issuing)
         }
         signedRequests = settings.signedRequests.map {
             SignedRequestEndpoints(
@@ -91,6 +97,9 @@ final class EdgeRouter: EdgeHandler {
         }
         let allowed = methods(of: path)
         switch (method, path) {
+        case (.options, .account) where !allowed.isEmpty:
+            let answer = Self.options(allowed)
+            exchange.respond(accounts?.options(answer, allowed, exchange.head) ?? answer)
         case (.options, _) where !allowed.isEmpty: exchange.respond(Self.options(allowed))
         case _ where allowed.isEmpty: refuse(exchange, missing(path), context)
         case _ where !allowed.contains(method):
@@ -104,6 +113,8 @@ final class EdgeRouter: EdgeHandler {
         case (_, .token): issueToken(exchange, context)
         case (_, .keySet): tokens?.keySet(exchange, context)
         case (_, .metadata): tokens?.metadata(exchange, context)
+        case (_, .account(let path)): accounts?.handle(exchange, path, context)
+        case (_, .platform(let file)): exchange.respond(settings.platformFiles?.answer(file) ?? settings.webClient)
         default: exchange.respond(settings.webClient)
         }
     }
@@ -118,6 +129,8 @@ final class EdgeRouter: EdgeHandler {
         case .ticket where tickets != nil: [.post, .options]
         case .token where tokens != nil: [.post, .options]
         case .keySet where tokens != nil, .metadata where tokens != nil: [.get, .head, .options]
+        case .account(let path) where accounts != nil: path.methods
+        case .platform(let file) where settings.platformFiles?.body(of: file) != nil: [.get, .head, .options]
         case .root where settings.servesWebClient: [.get, .head, .options]
         case .server: [.options]
         default: []
@@ -273,6 +286,10 @@ enum RequestPath: Equatable {
     case keySet
     /// `/.well-known/oauth-authorization-server`
     case metadata
+    /// `/api/auth/…`
+    case account(AccountPath)
+    /// A file of `/.well-known/` that platforms ask for.
+    case platform(PlatformFile)
     /// `*`: the gateway itself.
     case server
     case other
@@ -287,6 +304,7 @@ enum RequestPath: Equatable {
         self =
             switch WireWord(text) {
             case _ where text.hasBytePrefix("/mud/"): .mud(String(text.droppingBytes("/mud/".utf8.count)))
+            case _ where text.hasBytePrefix(AccountPath.prefix): AccountPath(text).map(RequestPath.account) ?? .other
             case "*": .server
             case "/": .root
             case "/attest/challenge": .challenge
@@ -296,7 +314,7 @@ enum RequestPath: Equatable {
             case "/token": .token
             case "/.well-known/jwks.json": .keySet
             case "/.well-known/oauth-authorization-server": .metadata
-            default: .other
+            default: PlatformFile(word: text).map(RequestPath.platform) ?? .other
             }
     }
 }

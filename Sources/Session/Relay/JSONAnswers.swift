@@ -4,7 +4,7 @@ import WireText
 
 /// The gateway's answers: JSON, never cached.
 enum JSONAnswers {
-    private static let headers: [(name: String, value: String)] = [
+    static let headers: [(name: String, value: String)] = [
         ("Content-Type", "application/json"), ("Cache-Control", "no-store"),
     ]
 

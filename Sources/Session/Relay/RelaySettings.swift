@@ -1,3 +1,4 @@
+package import Accounts
 package import Admission
 package import Logging
 package import Observability
@@ -30,6 +31,10 @@ package struct RelaySettings: Sendable {
     package var tokens: TokenServices?
     /// Nil: there are no access tokens, and `/authz` of the internal listener answers 404.
     package var requestAuthorization: RequestAuthorization?
+    /// Nil: there are no accounts, and `/api/auth/…` answers 404.
+    package var accounts: AccountServices?
+    /// Nil: there are no accounts.
+    package var platformFiles: PlatformFiles?
     /// `REQUIRE_APP_AUTH`, for warnings; the gate's methods have it too.
     package var appAuth = AppAuthDemand.required
     /// `ENABLE_WEB_CLIENT`

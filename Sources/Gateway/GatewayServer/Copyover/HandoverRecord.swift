@@ -59,6 +59,8 @@ struct CarriedGateway: Codable, Sendable {
     var challenges: CarriedChallenges
     /// Nil without a store.
     var tokens: CarriedTokenState?
+    /// Nil of programs of before.
+    var passkeys: CarriedPasskeyChallenges?
 }
 
 /// What the fleet's store has under the id of the gateway, beside what belongs to sessions that go. The new process

@@ -182,11 +182,14 @@ package final class Takeover: Sendable {
 extension Gateway {
     /// What this gateway must not forget, beside its sessions and tickets.
     var carried: CarriedGateway {
-        CarriedGateway(challenges: state.challenges.carried, tokens: state.tokens?.carried)
+        CarriedGateway(
+            challenges: state.challenges.carried, tokens: state.tokens?.carried,
+            passkeys: state.passkeyChallenges.carried)
     }
 
     func restore(_ carried: CarriedGateway) throws {
         try state.challenges.restore(carried.challenges)
+        if let passkeys = carried.passkeys { try state.passkeyChallenges.restore(passkeys) }
         if let tokens = carried.tokens { try state.tokens?.restore(tokens) }
     }
 

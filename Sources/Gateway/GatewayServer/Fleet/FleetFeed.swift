@@ -34,6 +34,8 @@ actor FleetFeed: RevocationSource {
         if heard.revocations != nil { store.note(unreadableSigningKeys: heard.unreadableSigningKeys) }
         if heard.keys == nil { standings.forgetAll() }
         standings.heard(heard.keys ?? [], at: asked)
+        if heard.accounts == nil { store.knownAccounts.forgetAll() }
+        store.knownAccounts.heard(heard.accounts ?? [], at: asked)
         return heard.revocations
     }
 

@@ -5,6 +5,8 @@ import Synchronization
 extension FleetStore: GatewayStore {
     var keys: any KeyMaintenance { registry }
     var devices: DeviceRegistry { .shared(fleet) }
+    var accounts: AccountRegistry { .shared(knownAccounts) }
+    var accountStore: any AccountStore { registry }
     var signingKeys: any SigningKeyStore { registry }
     var developmentTokens: any DevelopmentTokenStore & ImmediateDevelopmentTokenRegistry { grants }
     var remembersProofs: Bool { true }

@@ -20,6 +20,8 @@ final class FleetStore: Sendable {
     let member: FleetMemberID
     let registry: any FleetStorage
     let fleet: Fleet
+    /// What this gateway knows of players' accounts.
+    let knownAccounts: AccountStandings
     let grants: KnownGrants
     let blocks: FleetBlocks
     /// Rings when another process has changed something.
@@ -51,6 +53,7 @@ final class FleetStore: Sendable {
             registry.close()
             throw .fleetStore(name, error.cause)
         }
+        knownAccounts = AccountStandings { registry.standing(ofAccount: $0, then: $1) }
         self.upkeep = FleetUpkeep(upkeep())
         grants = KnownGrants(registry) { [standings = fleet.standings] in standings.isCurrent(at: .now) }
     }

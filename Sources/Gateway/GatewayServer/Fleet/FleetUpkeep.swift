@@ -24,5 +24,6 @@ struct FleetUpkeep {
         try await registry.forgetChanges()
         try await registry.forgetHoldings()
         try await registry.forgetLostSessions()
+        _ = try await registry.expireAccounts(madeBefore: time - AccountLimits.unusedMilliseconds, at: time)
     }
 }

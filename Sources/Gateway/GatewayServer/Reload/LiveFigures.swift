@@ -13,6 +13,7 @@ struct LiveFigures: Sendable {
     private(set) var challengesPerMinute = 0
     private(set) var registrationsPerMinute = 0
     private(set) var tokensPerMinute = 0
+    private(set) var signUpsPerHour = 0
 
     private(set) var maximumConnections = 0
     private(set) var connectionsPerAddress = 0
@@ -44,6 +45,7 @@ struct LiveFigures: Sendable {
         challengesPerMinute = limits.challengesPerMinute
         registrationsPerMinute = limits.registrationsPerMinute
         tokensPerMinute = limits.tokensPerMinute
+        signUpsPerHour = live.accounts.signUpsPerHour
         maximumConnections = connections.maximum ?? FileLimit.capacity
         connectionsPerAddress = connections.maximumPerAddress
         handshakesPerSecond = connections.handshakesPerSecond

@@ -23,6 +23,8 @@ struct FileStore: GatewayStore {
 
     var keys: any KeyMaintenance { file }
     var devices: DeviceRegistry { .immediate(file) }
+    var accounts: AccountRegistry { .immediate(file) }
+    var accountStore: any AccountStore { file }
     var signingKeys: any SigningKeyStore { file.tokenStore }
     var developmentTokens: any DevelopmentTokenStore & ImmediateDevelopmentTokenRegistry { file }
     var remembersProofs: Bool { false }
@@ -41,7 +43,11 @@ struct FileStore: GatewayStore {
 
     func tryWriting() async throws(KeyRegistryError) { try await file.tryWriting() }
 
-    func maintain() async throws(KeyRegistryError) { _ = try await file.checkpoint() }
+    func maintain() async throws(KeyRegistryError) {
+        _ = try await file.checkpoint()
+        let time = Moment.now.unixMilliseconds
+        _ = try await file.expireAccounts(madeBefore: time - AccountLimits.unusedMilliseconds, at: time)
+    }
 
     func checkErasing() {}
 

@@ -6,6 +6,9 @@ import KeyStore
 protocol GatewayStore: Sendable {
     var keys: any KeyMaintenance { get }
     var devices: DeviceRegistry { get }
+    var accounts: AccountRegistry { get }
+    /// The part of accounts that waits.
+    var accountStore: any AccountStore { get }
     /// Its calls block.
     var signingKeys: any SigningKeyStore { get }
     var developmentTokens: any DevelopmentTokenStore & ImmediateDevelopmentTokenRegistry { get }

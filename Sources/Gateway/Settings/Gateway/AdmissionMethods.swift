@@ -9,6 +9,9 @@ package struct ConfiguredMethod: Sendable {
     package let blockListKind: BlockListKind?
     /// Whether these settings allow this method to admit clients.
     package let isOn: @Sendable (AdmissionConfiguration) -> Bool
+    /// The names of the identities that it can admit under these settings, where not all of them depend on the same
+    /// ones; nil: all or none, by ``isOn``.
+    private var namesOn: (@Sendable (AdmissionConfiguration) -> [MethodName])?
     /// Makes the method, even if it isn't configured: then it refuses or ignores its credential.
     package let make: @Sendable (LiveConfiguration, MethodParts) -> any AdmissionMethod
 
@@ -22,12 +25,23 @@ package struct ConfiguredMethod: Sendable {
         self.isOn = isOn
         self.make = make
     }
+
+    func namesOn(_ names: @escaping @Sendable (AdmissionConfiguration) -> [MethodName]) -> ConfiguredMethod {
+        var method = self
+        method.namesOn = names
+        return method
+    }
+
+    func names(on configuration: AdmissionConfiguration) -> [MethodName] {
+        namesOn?(configuration) ?? (isOn(configuration) ? names : [])
+    }
 }
 
 /// The settings of admission.
 package struct AdmissionConfiguration: Sendable {
     package let gate: SectionValues<GateSection>
     package let appAttest: GatewayConfiguration.Attestation?
+    package let passkeys: GatewayConfiguration.Passkeys?
     package let clientCertificates: GatewayConfiguration.ClientCertificates?
     package let tickets: SectionValues<TicketSection>
     package let signedRequests: SectionValues<SignedRequestSection>
@@ -59,8 +73,12 @@ extension [ConfiguredMethod] {
             SignedRequestMethod.name, isOn: { $0.appAttest != nil && $0.signedRequests.isOn == .on }
         ) { SignedRequestMethod($1.signedRequests) },
         ConfiguredMethod(
-            AccessTokenMethod.name, AccessTokenMethod.developmentName, isOn: { $0.appAttest != nil }
-        ) { AccessTokenMethod($1.tokens) },
+            AccessTokenMethod.name, AccessTokenMethod.developmentName, AccessTokenMethod.accountName,
+            blockListKind: AccessTokenMethod.accountBlockListKind, isOn: { $0.appAttest != nil || $0.passkeys != nil }
+        ) { AccessTokenMethod($1.tokens) }.namesOn {
+            ($0.appAttest == nil ? [] : [AccessTokenMethod.name, AccessTokenMethod.developmentName])
+                + ($0.passkeys == nil ? [] : [AccessTokenMethod.accountName])
+        },
         ConfiguredMethod(SessionTokenMethod.name, isOn: { _ in false }) {
             SessionTokenMethod(bearer: $1.sessionBearer)
         },
@@ -79,6 +97,6 @@ extension [ConfiguredMethod] {
 
     /// The route names of the methods that can admit clients under this configuration.
     func routeNames(on configuration: AdmissionConfiguration) -> Set<String> {
-        Set(filter { $0.isOn(configuration) }.routeNames)
+        Set(flatMap { $0.names(on: configuration).compactMap(\.route) })
     }
 }

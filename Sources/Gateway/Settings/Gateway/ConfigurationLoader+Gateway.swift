@@ -11,7 +11,9 @@ extension ConfigurationLoader {
         let clientCertificates = clientCertificates()
         let fleetStore = fleetStore()
         let tickets = tickets()
-        let usesStoreFile = fleetStore == nil && (attestation != nil || keepsTickets(tickets))
+        let passkeys = passkeys()
+        let usesStoreFile =
+            fleetStore == nil && (attestation != nil || passkeys != nil || keepsTickets(tickets))
         if usesStoreFile { checkKeyStore() }
         if let path = tickets.controlSocketPath { checkControlSocket(path) }
         checkInternalListener()
@@ -20,15 +22,15 @@ extension ConfigurationLoader {
         checkInternalAccess(hasToken: internalToken != nil, internalTLS)
         let internalSocketGroup = internalSocketGroup()
         let fleetListener = fleetListener(hasStore: fleetStore != nil)
-        checkTokens(hasApps: attestation != nil, tls)
+        checkTokens(hasApps: attestation != nil, hasAccounts: passkeys != nil, tls)
         let proxies = proxies()
         checkPublicOrigin(tls, read(\.proxies))
         let isOpen = read(settings.gate.appAuth) == .off
         checkReport()
         let methods = [ConfiguredMethod].all.routeNames(
             on: AdmissionConfiguration(
-                gate: read(\.gate), appAttest: attestation, clientCertificates: clientCertificates, tickets: tickets,
-                signedRequests: read(\.signedRequests)))
+                gate: read(\.gate), appAttest: attestation, passkeys: passkeys, clientCertificates: clientCertificates,
+                tickets: tickets, signedRequests: read(\.signedRequests)))
         checkMethods(methods, isOpen: isOpen, needsSecret: secrets != nil)
         if target != nil { checkRoutes(read(settings.target.routes), methods) }
         checkSessions()
@@ -39,7 +41,7 @@ extension ConfigurationLoader {
         guard let target else { return nil }
         return GatewayConfiguration(
             values: values, tls: tls, standardTarget: target.standard, targetPolicy: target.policy,
-            sharedSecrets: secrets, blockList: blockList, appAttest: attestation,
+            sharedSecrets: secrets, blockList: blockList, appAttest: attestation, passkeys: passkeys,
             clientCertificates: clientCertificates, trustedProxies: proxies, internalToken: internalToken,
             internalTLS: internalTLS, internalSocketGroup: internalSocketGroup, fleetStore: fleetStore,
             fleetListener: fleetListener, usesStoreFile: usesStoreFile)

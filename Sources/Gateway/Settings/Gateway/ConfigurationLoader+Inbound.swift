@@ -72,7 +72,7 @@ extension ConfigurationLoader {
     }
 
     /// Access tokens are issued to attested apps: without an app none are issued or verified.
-    mutating func checkTokens(hasApps: Bool, _ tls: GatewayConfiguration.TLS?) {
+    mutating func checkTokens(hasApps: Bool, hasAccounts: Bool, _ tls: GatewayConfiguration.TLS?) {
         guard !hasApps else { return checkOrigin(tls) }
         if read(settings.signedRequests.isOn) == .on {
             warn(settings.signedRequests.isOn, "has no effect while App Attest is off.")
@@ -80,6 +80,7 @@ extension ConfigurationLoader {
         if read(settings.developmentTokens.isAllowed) {
             warn(settings.developmentTokens.isAllowed, "has no effect while App Attest is off.")
         }
+        guard !hasAccounts else { return }
         // The listener may be for metrics alone.
         if isSet(settings.internalListener.admits), internalAddress != nil {
             warn(settings.internalListener.admits, "has no effect while App Attest is off: /authz is answered 404.")

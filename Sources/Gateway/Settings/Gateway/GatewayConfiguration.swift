@@ -28,6 +28,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
     package let blockList: BlockList
     /// Nil if no app is configured: `/attest/…` is then answered 404.
     package let appAttest: Attestation?
+    /// Nil: there are no accounts, and `/api/auth/…` is answered 404.
+    package let passkeys: Passkeys?
     /// Nil if client certificates admit no client.
     package let clientCertificates: ClientCertificates?
     package let trustedProxies: TrustedProxies
@@ -102,6 +104,7 @@ extension GatewayConfiguration: CustomStringConvertible {
         let scheme = tls == nil ? "ws" : "wss"
         let ways = [
             appAttest.map { "App Attest for \($0.apps.map(\.description).joined(separator: ", "))" },
+            passkeys.map { "passkeys of \($0.relyingPartyID)" },
             clientCertificates.map { _ in "client certificates" },
             self.tickets.controlSocketPath.map { _ in "operator's tickets" },
             anyone,

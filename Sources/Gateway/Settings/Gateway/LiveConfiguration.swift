@@ -51,6 +51,7 @@ package struct StartConfiguration: Sendable {
     package var fleetListener: GatewayConfiguration.FleetListener? { configuration.fleetListener }
     package var usesStoreFile: Bool { configuration.usesStoreFile }
     package var hasAppAttest: Bool { configuration.appAttest != nil }
+    package var passkeys: GatewayConfiguration.Passkeys? { configuration.passkeys }
 }
 
 extension GatewayConfiguration {

@@ -39,10 +39,10 @@ package struct GateSection: SettingSection {
             Danger: a secret is hashed once, so a guessable one can be found from this file. Use at least 32 random characters.
             """)
     package let blockListPath = LiveSetting<String?>.path(
-        "BLOCK_LIST_PATH", "a file", "Addresses, keys and certificates that are never admitted, one a line.",
+        "BLOCK_LIST_PATH", "a file", "Addresses, keys, certificates and accounts that are never admitted, one a line.",
         details: """
-            Lines are `address 203.0.113.0/24`, `key <key id in base64>` or `certificate <SHA-256 in hex>`, at most 100,000; `#` begins a \
-            comment.
+            Lines are `address 203.0.113.0/24`, `key <key id in base64>`, `certificate <SHA-256 in hex>` or `account <id>`, at most 100,000; \
+            `#` begins a comment.
             """)
     package let allowedOrigins = LiveSetting<[String]>.text(
         "ALLOWED_ORIGINS", default: [], "origins, comma-separated",

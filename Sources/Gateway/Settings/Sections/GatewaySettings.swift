@@ -15,6 +15,7 @@ package struct GatewaySettings: Sendable {
     package let signedRequests = SignedRequestSection()
     package let tokens = TokenSection()
     package let developmentTokens = DevelopmentTokenSection()
+    package let accounts = AccountSection()
     package let internalListener = InternalListenerSection()
     package let internalTLS = InternalTLSSection()
     package let fleet = FleetSection()

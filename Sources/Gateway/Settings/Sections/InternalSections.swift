@@ -47,7 +47,10 @@ package struct InternalListenerSection: SettingSection {
             """)
     package let admits = LiveSetting<AuthorizationAdmission>.choice(
         "AUTHZ_ADMIT", default: .token,
-        "Whose requests `/authz` lets pass: of attested devices with access tokens (`token`), of development tokens too (`dev`), and signed ones (`signed`).",
+        """
+        Whose requests `/authz` lets pass: of attested devices with access tokens (`token`), of development tokens too \
+        (`dev`), signed ones (`signed`), of players with passkeys (`passkey`).
+        """,
         details: """
             A proxy can demand more for a location, never less: /admit/token/authz, /admit/signed/authz. Development tokens need \
             ALLOW_DEV_TOKENS besides, and signed requests SIGNED_REQUESTS=on.
@@ -105,14 +108,14 @@ package enum AuthorizationAdmission: String, CaseIterable, Sendable {
     case tokenAndDev = "token+dev"
     case tokenAndSigned = "token+signed"
     case tokenDevAndSigned = "token+dev+signed"
+    case passkey
+    case tokenAndPasskey = "token+passkey"
+    case tokenDevAndPasskey = "token+dev+passkey"
+    case tokenSignedAndPasskey = "token+signed+passkey"
+    case all = "token+dev+signed+passkey"
 
     /// Names of methods, as in the `admit=` of a route.
     package var methods: Set<String> {
-        switch self {
-        case .token: ["token"]
-        case .tokenAndDev: ["token", "dev"]
-        case .tokenAndSigned: ["token", "signed"]
-        case .tokenDevAndSigned: ["token", "dev", "signed"]
-        }
+        Set(rawValue.split(separator: "+").map(String.init))
     }
 }

@@ -10,6 +10,9 @@ package struct TokenSection: SettingSection {
             Access tokens are issued wherever App Attest is configured. Clients ask for a new one 60 s before the end. Danger: backends that \
             verify tokens offline accept one until its end, even if its device is revoked meanwhile.
             """)
+    package let accountLifetimeSeconds = LiveSetting<Int>.integer(
+        "ACCOUNT_TOKEN_TTL_SECONDS", default: AccountSettings.defaultLifetimeSeconds, 120...86_400, "s",
+        "How long an access token of a player who has signed in with a passkey is valid.")
     package let nonces = LiveSetting<NonceDemand>.choice(
         "DPOP_NONCE", default: .off, "Where the proof of a request needs a nonce of the server.",
         details: """

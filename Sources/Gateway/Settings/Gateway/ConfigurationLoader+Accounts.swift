@@ -1,0 +1,113 @@
+package import Accounts
+import Admission
+import RelayCore
+import SwiftASN1
+package import WebAuthn
+import WireText
+package import X509
+
+extension GatewayConfiguration {
+    /// The relying party of players' passkeys.
+    package struct Passkeys: Sendable, Equatable {
+        package let relyingPartyID: String
+        /// Of pages, and of apps on iOS.
+        package let pages: [String]
+        package let androidApps: [AndroidApp]
+        /// The trust anchors by format; nil: no authenticator has to prove its model.
+        package let anchors: [AttestationFormat: [Certificate]]?
+
+        /// As clients write them.
+        package var origins: [String] { pages + androidApps.map(\.origin) }
+    }
+}
+
+/// Accounts: a domain for the passkeys, and what may use them.
+extension ConfigurationLoader {
+    /// Nil: there are no accounts.
+    mutating func passkeys() -> GatewayConfiguration.Passkeys? {
+        let accounts = read(\.accounts)
+        guard let id = accounts.relyingPartyID else {
+            refuseWithoutDomain()
+            return nil
+        }
+        guard let origin = read(settings.tickets.publicOrigin) else {
+            refuse(
+                settings.accounts.relyingPartyID, "is set without PUBLIC_ORIGIN",
+                "Set PUBLIC_ORIGIN to the origin that clients use, like https://\(id).",
+                involving: [settings.accounts.relyingPartyID, settings.tickets.publicOrigin])
+            return nil
+        }
+        let pages = accounts.origins.isEmpty ? [origin, "https://" + id] : accounts.origins
+        checkPages(pages, id)
+        if accounts.signUp == .open { warnOfOpenSignUp() }
+        var known: Set<String> = []
+        return GatewayConfiguration.Passkeys(
+            relyingPartyID: id, pages: pages.filter { known.insert($0).inserted }, androidApps: accounts.androidApps,
+            anchors: anchors(accounts.attestation))
+    }
+
+    private mutating func refuseWithoutDomain() {
+        let accounts = settings.accounts
+        let others: [any AnySetting] = [
+            accounts.origins, accounts.androidApps, accounts.attestation, accounts.signUp, accounts.signUpsPerHour,
+            accounts.maximumAccounts,
+        ]
+        for setting in others where isSet(setting) {
+            refuse(
+                setting, "is set without PASSKEY_RP_ID", "Set PASSKEY_RP_ID to the domain of the passkeys.",
+                involving: [accounts.relyingPartyID, setting])
+        }
+    }
+
+    /// Browsers use passkeys on a page of the domain or below it, and on pages that its file names.
+    private mutating func checkPages(_ pages: [String], _ id: String) {
+        for page in pages where !page.utf8.starts(with: "https://".utf8) {
+            warn(settings.accounts.origins, "holds \(page): browsers offer passkeys on pages with https only.")
+        }
+        let isOwn = pages.contains { page in
+            guard let host = WebOrigin(page)?.host else { return false }
+            return host.hasSameBytes(as: id) || host.utf8.count > id.utf8.count && host.hasSuffix("." + id)
+        }
+        if !isOwn { warn(settings.accounts.origins, "has no page of the domain \(id), which PASSKEY_RP_ID names.") }
+    }
+
+    private mutating func warnOfOpenSignUp() {
+        warn(
+            settings.accounts.signUp,
+            "is open: anyone may make an account. Only routes with admit=passkey are open to these accounts.")
+        let names = read(settings.target.routes).contains { $0.options.admit?.methods?.contains("passkey") == true }
+        if !names {
+            warn(
+                settings.target.routes,
+                "has no route with admit=passkey: accounts that anyone made are admitted nowhere.")
+        }
+    }
+
+    private mutating func anchors(_ attestation: PasskeyAttestation) -> [AttestationFormat: [Certificate]]? {
+        guard case .required(let directory) = attestation else { return nil }
+        var anchors: [AttestationFormat: [Certificate]] = [:]
+        for format in AttestationFormat.allCases {
+            let path = "\(directory)/\(format.rawValue).pem"
+            guard NamedFile.resolved(path) != nil else { continue }
+            do {
+                let text = try NamedFile.text(path, subject: "names a directory whose \(format.rawValue).pem ")
+                anchors[format] = try PEMDocument.parseMultiple(pemString: text).map {
+                    try Certificate(pemDocument: $0)
+                }
+            } catch let problem as SettingProblem {
+                fail(settings.accounts.attestation, problem.problem, problem.remedy)
+            } catch {
+                fail(
+                    settings.accounts.attestation,
+                    "names a directory whose \(format.rawValue).pem holds something else than certificates",
+                    "Check it with `openssl x509 -in FILE -text`.")
+            }
+        }
+        if anchors.isEmpty, !hasFailed(settings.accounts.attestation) {
+            fail(
+                settings.accounts.attestation, "names a directory without root certificates",
+                "Put packed.pem, apple.pem, android-key.pem or fido-u2f.pem there.")
+        }
+        return anchors
+    }
+}

@@ -1,0 +1,197 @@
+import Accounts
+import Admission
+import BlockingWork
+import HTTPWire
+import KeyStore
+import Observability
+import Reactors
+import WireText
+
+/// `/api/auth/…`: players sign up, sign in and manage their passkeys and devices. Reactor thread, except for what reads
+/// bodies, verifies signatures and waits for the store; the answer is sent on the reactor.
+///
+/// Whoever shows a credential is authenticated by the gate, as for a ticket.
+final class AccountEndpoints {
+    private let services: AccountServices
+    private let gate: Gate
+    private let record: DecisionRecord
+    private let registrations: PendingWork
+    private let issuing: PendingWork
+    private let related: RelatedOrigins
+
+    /// - Parameters:
+    ///   - registrations: for attestations, which take milliseconds.
+    ///   - issuing: for everything else.
+    init(
+        services: AccountServices, gate: Gate, record: DecisionRecord, registrations: PendingWork, issuing: PendingWork
+    ) {
+        (self.services, self.gate, self.record) = (services, gate, record)
+        (self.registrations, self.issuing) = (registrations, issuing)
+        related = RelatedOrigins(services.relatedOrigins)
+    }
+
+    func options(_ answer: HTTPAnswer, _ methods: [RequestMethod], _ head: RequestHead) -> HTTPAnswer {
+        related.preflight(answer, methods, head)
+    }
+
+    func handle(_ exchange: HTTPExchange, _ path: AccountPath, _ context: RequestContext) {
+        if let refusal = gate.refuseBlocked(context.address) { return refuse(exchange, refusal, context) }
+        guard services.tokens.origins.areKnown else { return refuse(exchange, .publicOriginRequired, context) }
+        let request = TokenRequest(exchange, services.tokens, context)
+        let record = record
+        let note: AccountAct.Record = { record.refuseUnwritten($0, context) }
+        switch path {
+        case .signInOptions:
+            run(exchange, issuing, context) { [signIn = SignIn(services)] in
+                signIn.options(request).map(JSONAnswers.options)
+            }
+        case .signIn: signIn(exchange, request, context)
+        case .registrationOptions:
+            authenticate(exchange, context) { [services] endpoints, exchange, principal in
+                endpoints.run(exchange, endpoints.issuing, context) {
+                    await PasskeyRegistration(services).options(request, for: principal).map(JSONAnswers.options)
+                }
+            }
+        case .registration:
+            authenticate(exchange, context) { [services] endpoints, exchange, principal in
+                endpoints.run(exchange, endpoints.registrations, context) {
+                    await PasskeyRegistration(services).register(request, by: principal, unless: note)
+                        .map(JSONAnswers.registered)
+                }
+            }
+        case .devices:
+            change(exchange, context) { await $0.account(of: $1).map(JSONAnswers.account) }
+        case .deviceOptions:
+            change(exchange, context) { $0.deviceChallenge(request, of: $1).map(JSONAnswers.deviceChallenge) }
+        case .device:
+            change(exchange, context) {
+                await $0.joinDevice(request, of: $1, unless: note).map(JSONAnswers.joined)
+            }
+        case .passkey(let id):
+            change(exchange, context) {
+                await $0.removePasskey(id, request, of: $1, unless: note).map { JSONAnswers.removed() }
+            }
+        case .deviceNamed(let id):
+            change(exchange, context) {
+                await $0.removeDevice(id, request, of: $1, unless: note).map { JSONAnswers.removed() }
+            }
+        case .account:
+            change(exchange, context) {
+                await $0.removeAccount(request, of: $1, unless: note).map { JSONAnswers.removed() }
+            }
+        }
+    }
+
+    // MARK: Who asks
+
+    /// - Parameter then: on the reactor; the principal is nil for a client that shows no credential.
+    private func authenticate(
+        _ exchange: HTTPExchange, _ context: RequestContext,
+        then: @escaping (AccountEndpoints, HTTPExchange, Principal?) -> Void
+    ) {
+        if let name = exchange.head.repeatedCredentialField(gate) {
+            return refuse(exchange, Refusal(.malformedRequest, detail: "\(name) is repeated"), context)
+        }
+        let request = AdmissionRequest(
+            exchange.head,
+            CredentialFields(gate.fields, exchange.head, parameters: RequestQuery(exchange.head.query)),
+            handshake: UpgradeHandshake(method: String(decoding: exchange.head.method, as: UTF8.self)),
+            isTLS: exchange.isTLS, certificate: exchange.certificate, context)
+        guard gate.isShownCredential(in: request) else {
+            if let refusal = gate.screen(request) { return refuse(exchange, refusal, context) }
+            return then(self, exchange, nil)
+        }
+        switch gate.authenticate(request) {
+        case .later(let later):
+            let pinned = Pinned((exchange: exchange, endpoints: self, then: then), to: exchange.reactor)
+            later.whenDecided { decision in
+                pinned.reactor.submit {
+                    let (exchange, endpoints, then) = pinned.value
+                    endpoints.proceed(exchange, decision, context, then)
+                }
+            }
+        case let decision: proceed(exchange, decision, context, then)
+        }
+    }
+
+    private func proceed(
+        _ exchange: HTTPExchange, _ decision: CredentialDecision, _ context: RequestContext,
+        _ then: (AccountEndpoints, HTTPExchange, Principal?) -> Void
+    ) {
+        switch decision {
+        case .authenticated(let principal): then(self, exchange, principal)
+        case .refused(let refusal): refuse(exchange, refusal, context)
+        case .later: preconditionFailure("A decision isn't later twice.")
+        }
+    }
+
+    private func change(
+        _ exchange: HTTPExchange, _ context: RequestContext,
+        _ body: @escaping @Sendable (AccountChanges, Principal) async -> Result<HTTPAnswer, RefusedRequest>
+    ) {
+        authenticate(exchange, context) { [changes = AccountChanges(services)] endpoints, exchange, principal in
+            guard let principal else {
+                return endpoints.refuse(exchange, Refusal(.appAuthRequired, detail: "no credentials"), context)
+            }
+            endpoints.run(exchange, endpoints.issuing, context) { await body(changes, principal) }
+        }
+    }
+
+    // MARK: Off the reactor
+
+    private func signIn(_ exchange: HTTPExchange, _ request: TokenRequest, _ context: RequestContext) {
+        guard issuing.begin() else { return refuseBusy(exchange, context) }
+        let pinned = Pinned((exchange: exchange, endpoints: self), to: exchange.reactor)
+        Task(executorPreference: issuing.threads) { [signIn = SignIn(services), gate, record, issuing] in
+            let outcome = record.orUnwritten(
+                await signIn.signIn(request, by: gate) { gate.refuseBlocked(.account($0)) }, context)
+            pinned.reactor.submit {
+                pinned.value.endpoints.answer(pinned.value.exchange, outcome, context)
+                issuing.end()
+            }
+        }
+    }
+
+    private func answer(_ exchange: HTTPExchange, _ outcome: SignInOutcome, _ context: RequestContext) {
+        record.signedIn(outcome, context)
+        switch outcome {
+        case .signedIn(let token, _): respond(exchange, JSONAnswers.signedIn(token))
+        case .refused(let refusal): respond(exchange, JSONAnswers.refusal(refusal, requestID: context.id))
+        }
+    }
+
+    private func run(
+        _ exchange: HTTPExchange, _ pending: PendingWork, _ context: RequestContext,
+        _ body: @escaping @Sendable () async -> Result<HTTPAnswer, RefusedRequest>
+    ) {
+        guard pending.begin() else { return refuseBusy(exchange, context) }
+        let pinned = Pinned((exchange: exchange, endpoints: self), to: exchange.reactor)
+        Task(executorPreference: pending.threads) {
+            let outcome = await body()
+            pinned.reactor.submit {
+                let (exchange, endpoints) = pinned.value
+                switch outcome {
+                case .success(let answer): endpoints.respond(exchange, answer)
+                case .failure(let refused): endpoints.refuse(exchange, refused.refusal, context)
+                }
+                pending.end()
+            }
+        }
+    }
+
+    private func refuseBusy(_ exchange: HTTPExchange, _ context: RequestContext) {
+        let refusal = Refusal(
+            .tokensUnavailable, detail: "too many requests at once", retryAfter: PendingTokens.retryAfterSeconds,
+            failed: FailedCheck(.queue))
+        refuse(exchange, refusal, context)
+    }
+
+    private func refuse(_ exchange: HTTPExchange, _ refusal: Refusal, _ context: RequestContext) {
+        record.accountRefused(refusal, context)
+        respond(exchange, JSONAnswers.refusal(refusal, requestID: context.id))
+    }
+
+    private func respond(_ exchange: HTTPExchange, _ answer: HTTPAnswer) {
+        exchange.respond(related.admitting(answer, exchange.head))
+    }
+}

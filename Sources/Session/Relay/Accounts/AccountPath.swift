@@ -1,0 +1,58 @@
+import WireText
+
+/// The paths of `/api/auth/`.
+enum AccountPath: Equatable {
+    case registrationOptions, registration, signInOptions, signIn
+    case devices, device, deviceOptions
+    /// By the identifier of the credential.
+    case passkey(String)
+    /// By the identifier of the device's key.
+    case deviceNamed(String)
+    case account
+
+    static let prefix = "/api/auth/"
+
+    /// - Parameter path: that begins with ``prefix``.
+    init?(_ path: Substring) {
+        let rest = path.droppingBytes(Self.prefix.utf8.count)
+        switch WireWord(rest) {
+        case "passkey/register/options": self = .registrationOptions
+        case "passkey/register": self = .registration
+        case "passkey/authenticate/options": self = .signInOptions
+        case "passkey/authenticate": self = .signIn
+        case "devices": self = .devices
+        case "device": self = .device
+        case "device/options": self = .deviceOptions
+        case "account": self = .account
+        default:
+            if let id = Self.name(in: rest, after: "passkey/") {
+                self = .passkey(id)
+            } else if let id = Self.name(in: rest, after: "device/") {
+                self = .deviceNamed(id)
+            } else {
+                return nil
+            }
+        }
+    }
+
+    private static func name(in text: Substring, after prefix: String) -> String? {
+        guard text.hasBytePrefix(prefix) else { return nil }
+        let name = String(text.droppingBytes(prefix.utf8.count))
+        return name.utf8.isEmpty || name.utf8.contains(UInt8(ascii: "/")) ? nil : name
+    }
+
+    var methods: [RequestMethod] {
+        switch self {
+        case .registrationOptions, .registration, .signInOptions, .signIn, .device, .deviceOptions: [.post, .options]
+        case .devices: [.get, .options]
+        case .passkey, .deviceNamed, .account: [.delete, .options]
+        }
+    }
+}
+
+/// The files of `/.well-known/` that platforms ask for.
+enum PlatformFile: String, CaseIterable {
+    case appleAssociation = "/.well-known/apple-app-site-association"
+    case assetLinks = "/.well-known/assetlinks.json"
+    case relatedOrigins = "/.well-known/webauthn"
+}

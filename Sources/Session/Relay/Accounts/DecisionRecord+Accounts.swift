@@ -1,0 +1,41 @@
+import Accounts
+import Admission
+import KeyStore
+import Observability
+
+/// Sign-ins, and what players do with their accounts.
+extension DecisionRecord {
+    /// Call this before the token is sent.
+    ///
+    /// - Returns: the outcome, or a refusal if the sign-in can't be recorded and therefore isn't allowed.
+    func orUnwritten(_ outcome: SignInOutcome, _ context: RequestContext) -> SignInOutcome {
+        guard case .signedIn(let token, let remark) = outcome else { return outcome }
+        let detail = "sign-in, token \(token.id)" + (remark.map { ", \($0)" } ?? "")
+        let line = admit(.account, Self.passkey, who: token.account.text, detail: detail, context)
+        return line.refusal.map { .refused($0) } ?? outcome
+    }
+
+    func signedIn(_ outcome: SignInOutcome, _ context: RequestContext) {
+        switch outcome {
+        case .signedIn: metrics.signedIn(.admitted, reason: NoReason.none)
+        case .refused(let refusal):
+            // A demand for a nonce is no decision about the client.
+            if refusal.code != .useNonce { accountRefused(refusal, context) }
+            metrics.signedIn(.refused, reason: refusal.code)
+        }
+    }
+
+    /// Call this before the act is done. Each is written in full: the limits of requests bound them.
+    ///
+    /// - Returns: a refusal if it can't be recorded and therefore isn't allowed.
+    func refuseUnwritten(_ act: AccountAct, _ context: RequestContext) -> Refusal? {
+        let detail = act.detail.isEmpty ? act.kind.rawValue : "\(act.kind.rawValue), \(act.detail)"
+        return line(write(.account, .admitted, Self.passkey, who: act.account.text, detail: detail, context)).refusal
+    }
+
+    func accountRefused(_ refusal: Refusal, _ context: RequestContext) {
+        refused(.account, .account, refusal, refusal.method == .none ? Self.passkey : refusal.method, context)
+    }
+
+    private static let passkey = AccountServices.method
+}
