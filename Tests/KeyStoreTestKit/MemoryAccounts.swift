@@ -7,6 +7,8 @@ package final class MemoryAccounts: AccountStore, ImmediateAccountRegistry {
     package typealias Spend = @Sendable (SingleUseMark, StoreIncarnation) async throws(KeyRegistryError) -> MarkSpending
 
     private let records = Mutex<[AccountID: Account]>([:])
+    /// Locked inside the other one.
+    let refreshes = Mutex<[RefreshFamilyID: RefreshFamily]>([:])
     private let spend: Spend
 
     package init(spend: @escaping Spend = { _, _ in .spent }) { self.spend = spend }
@@ -28,7 +30,20 @@ package final class MemoryAccounts: AccountStore, ImmediateAccountRegistry {
         }
     }
 
-    package func standing(ofAccount id: AccountID) -> AccountStanding? { records.withLock { $0[id]?.standing } }
+    package func standing(ofAccount id: AccountID) -> AccountStanding? {
+        records.withLock { records in
+            records[id].map { account in
+                AccountStanding(
+                    id: id, origin: account.origin, isClosed: account.isClosed,
+                    passkeys: Set(account.passkeys.map(\.mark)), families: Set(families(of: id).map(\.id)))
+            }
+        }
+    }
+
+    /// Runs `body` with the account, which doesn't change meanwhile.
+    func withAccount<Value>(_ id: AccountID, _ body: (Account?) -> Value) -> Value {
+        records.withLock { body($0[id]) }
+    }
 
     package func account(ofDevice key: KeyID) -> AccountID? { records.withLock { Self.owner(of: key, in: $0) } }
 
@@ -82,6 +97,7 @@ package final class MemoryAccounts: AccountStore, ImmediateAccountRegistry {
         records.withLock { records in
             guard let index = records[id]?.passkeys.firstIndex(where: { $0.mark == mark }) else { return false }
             records[id]?.passkeys.remove(at: index)
+            endFamilies(.passkey(mark))
             return true
         }
     }
@@ -90,6 +106,7 @@ package final class MemoryAccounts: AccountStore, ImmediateAccountRegistry {
         records.withLock { records in
             guard let index = records[id]?.devices.firstIndex(where: { $0.key == key }) else { return false }
             records[id]?.devices.remove(at: index)
+            endFamilies(.device(key))
             return true
         }
     }
@@ -98,12 +115,16 @@ package final class MemoryAccounts: AccountStore, ImmediateAccountRegistry {
         records.withLock { records in
             guard let known = records[id] else { return false }
             records[id]?.closedAt = known.closedAt ?? time
+            endFamilies(.account(id))
             return true
         }
     }
 
     package func forget(_ id: AccountID, at time: Int64) -> Bool {
-        records.withLock { $0.removeValue(forKey: id) != nil }
+        records.withLock { records in
+            endFamilies(.account(id))
+            return records.removeValue(forKey: id) != nil
+        }
     }
 
     package func expireAccounts(madeBefore: Int64, at time: Int64) -> Int {

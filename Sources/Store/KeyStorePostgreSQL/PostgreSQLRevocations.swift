@@ -124,6 +124,8 @@ struct StoreChanges: Sendable {
         case account = 5
         /// It was removed.
         case passkey = 6
+        /// Of refresh tokens: it was ended.
+        case family = 7
     }
 
     let incarnation: StoreIncarnation
@@ -144,7 +146,7 @@ extension StoreNews {
             case .token: noteTokens()
             case .blockList: noteBlockList()
             case .account: if let account = AccountID(bytes: entry.subject) { noteAccount(account) }
-            case .signingKeys, .passkey, nil: break
+            case .signingKeys, .passkey, .family, nil: break
             }
         }
     }

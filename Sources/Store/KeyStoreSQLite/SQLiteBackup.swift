@@ -5,7 +5,7 @@ package import KeyStore
 /// A copy of a store in one file, made while other processes may be writing to the store.
 ///
 /// `VACUUM INTO` reads one snapshot: in the write-ahead log it neither waits for a writer nor delays one. It copies
-/// what the store contains, and nothing that was deleted; tickets are left out. The copy is made under a name of its
+/// what the store contains, and nothing that was deleted; tickets and refresh tokens are left out. The copy is made under a name of its
 /// own, checked, brought to the disk and then renamed, so that a file of the final name is always a whole store.
 /// Signing keys are in it: only its owner may read it.
 package struct SQLiteBackup: Sendable {
@@ -28,7 +28,7 @@ package struct SQLiteBackup: Sendable {
         let draft = try Draft(beside: target)
         defer { draft.remove() }
         try backupErrors(.copy) { () throws(KeyRegistryError) in try Self.copy(source, to: draft.path) }
-        try backupErrors(.copy) { () throws(KeyRegistryError) in try Self.removeTickets(from: draft.path) }
+        try backupErrors(.copy) { () throws(KeyRegistryError) in try Self.removeUsable(from: draft.path) }
         (bytes, keys) = try backupErrors(.copy) { () throws(KeyRegistryError) in try Self.verify(draft.path) }
         try draft.publish(as: target, replacing: replacing)
         self.path = path
@@ -41,11 +41,12 @@ package struct SQLiteBackup: Sendable {
         }
     }
 
-    /// Their one use would be possible again where the copy is restored.
-    private static func removeTickets(from path: String) throws(KeyRegistryError) {
+    /// Tickets and refresh tokens: their one use would be possible again where the copy is restored.
+    private static func removeUsable(from path: String) throws(KeyRegistryError) {
         let file = try SQLiteStoreFile(path: path, creating: false)
         try SQLiteConnectionPool(file, access: .durable, size: 1, busyMilliseconds: busyMilliseconds).use {
             if try SQLiteSchemaForm.has("kept_ticket", $0) { try KeptTicketTable.removeAll(in: $0) }
+            if try SQLiteSchemaForm.has("refresh_home", $0) { try RefreshTable.beginAnew(in: $0) }
         }
     }
 

@@ -13,9 +13,10 @@ extension SQLiteKeyDatabase {
     package func beginErasure(
         of id: KeyID, at time: Int64, until deadline: DispatchTime? = nil
     ) throws(KeyRegistryError) -> Bool {
-        try administer(until: deadline) { database in
+        try change(until: deadline) { database in
             guard let known = try DeviceKeyTable.fetch(id, from: database) else { return false }
             if known.isRevoked { return known.isBeingErased }
+            _ = try RefreshTable.end(.device(id), at: time, in: database)
             return try DeviceKeyTable.revoke(id, reason: DeviceKey.erasingReason, at: time, in: database)
         }
     }
@@ -25,7 +26,7 @@ extension SQLiteKeyDatabase {
     package func finishErasure(
         of id: KeyID, holders: [HolderMark] = [], until deadline: DispatchTime? = nil
     ) throws(KeyRegistryError) -> Erasure {
-        try administer(until: deadline) { database in
+        try change(until: deadline) { database in
             try KeptTicketTable.remove(of: holders, in: database)
             try database.execute(sql: "DELETE FROM development_device WHERE device = ?", arguments: [Data(id.bytes)])
             let places = database.changesCount

@@ -51,6 +51,7 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
     let counters: SQLiteConnectionPool
     let administration: SQLiteConnectionPool
     let checkpoints: SQLiteConnectionPool
+    let refreshPlace: RefreshPlace
     /// SQLite's `data_version` when `checkpoint()` last restarted the WAL. The connection's own writes don't change it.
     /// If no other connection has written since, there is nothing to do.
     let begunAnew = Mutex<Int64?>(nil)
@@ -69,6 +70,7 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
         let file = try SQLiteStoreFile(path: path, creating: creating)
         self.path = path
         self.limits = limits
+        refreshPlace = RefreshPlace(of: path)
         // The order matters: the first connection creates the schema and the WAL, which read-only connections can't do.
         administration = try SQLiteConnectionPool(
             file, access: .durable, size: 1, busyMilliseconds: limits.administrationBusyMilliseconds,
@@ -84,6 +86,7 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
         checkpoints = try SQLiteConnectionPool(
             file, access: .committed, size: 1, busyMilliseconds: limits.checkpointBusyMilliseconds,
             observer?.watching(.checkpoint))
+        try checkRefreshPlace()
     }
 
     /// - parameter deadline: for the locks; nil means the busy limit of administration, starting now. The calls below
@@ -150,7 +153,10 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
     package func revoke(
         _ id: KeyID, reason: String, at time: Int64, until deadline: DispatchTime? = nil
     ) throws(KeyRegistryError) -> Bool {
-        try administer(until: deadline) { try DeviceKeyTable.revoke(id, reason: reason, at: time, in: $0) }
+        try change(until: deadline) { database in
+            _ = try RefreshTable.end(.device(id), at: time, in: database)
+            return try DeviceKeyTable.revoke(id, reason: reason, at: time, in: database)
+        }
     }
 
     package func restore(_ id: KeyID, until deadline: DispatchTime? = nil) throws(KeyRegistryError) -> Bool {
@@ -158,7 +164,7 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
     }
 
     package func forget(_ id: KeyID, until deadline: DispatchTime? = nil) throws(KeyRegistryError) -> Forgetting {
-        try administer(until: deadline) { database in
+        try change(until: deadline) { database in
             guard let known = try DeviceKeyTable.fetch(id, from: database) else { return .unknown }
             guard !known.isRevoked else { return .refusedRevoked }
             try DeviceKeyTable.delete(id, from: database)

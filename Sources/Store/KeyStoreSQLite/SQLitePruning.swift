@@ -16,7 +16,7 @@ extension SQLiteKeyDatabase {
     package func prune(
         _ ids: [KeyID], idleSince time: Int64, until deadline: DispatchTime? = nil
     ) throws(KeyRegistryError) -> PrunedBatch {
-        try administer(until: deadline) { database in
+        try change(until: deadline) { database in
             let end = DispatchTime.now() + .milliseconds(Self.pruningMilliseconds)
             var (forgotten, handled) = (Set<KeyID>(), 0)
             for id in ids.prefix(Self.maximumPruned) {

@@ -62,8 +62,7 @@ package final class SQLiteRevocations: RevocationSource {
             present.revocations.grants = try DevelopmentTokenTable.revoked(in: database)
         }
         if revisions.accountEnds != last.revisions?.accountEnds {
-            let ended = try AccountEndTable.all(in: database)
-            (present.revocations.accounts, present.revocations.passkeys) = (ended.accounts, ended.passkeys)
+            try AccountEndTable.read(into: &present.revocations, from: database)
         }
         if revisions.signingKeys != last.revisions?.signingKeys {
             present.revocations.signingKeys = try SigningKeyTable.keys(in: database)

@@ -47,6 +47,7 @@ enum SQLiteSchema {
         try DevelopmentTokenTable.create(in: database)
         try KeptTicketTable.create(in: database)
         try AccountSchema.create(in: database)
+        try RefreshSchema.create(in: database)
         try SQLiteRevisions.create(in: database)
     }
 
@@ -74,6 +75,7 @@ enum SQLiteSchema {
         try DevelopmentTokenTable.checkStatements(database)
         try KeptTicketTable.checkStatements(database)
         try AccountTable.checkStatements(database)
+        try RefreshTable.checkStatements(database)
         try SQLiteRevisions.checkStatement(database)
     }
 

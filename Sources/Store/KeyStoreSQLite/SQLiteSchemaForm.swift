@@ -8,12 +8,14 @@ enum SQLiteSchemaForm {
         [
             "device_key", "receipt", "signing_key", "secret", "development_token", "development_device",
             "kept_ticket", "revision",
-        ] + AccountSchema.tables
+        ] + AccountSchema.tables + RefreshSchema.tables
     /// Stores of the first programs lack the others.
     private static let required = 2
     private static let triggers = SQLiteRevisions.triggers.map(\.name)
     private static let ticketIndexes = KeptTicketTable.indexes.map(\.0)
-    private static let accountIndexes = AccountSchema.indexes.map { "name = '\($0.0)' AND tbl_name = '\($0.1)'" }
+    private static let accountIndexes = (AccountSchema.indexes + RefreshSchema.indexes).map {
+        "name = '\($0.0)' AND tbl_name = '\($0.1)'"
+    }
 
     /// Kind, and the name in a bounded length, of what isn't a store's.
     private static let foreigners = """

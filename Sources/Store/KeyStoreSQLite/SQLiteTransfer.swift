@@ -55,6 +55,10 @@ extension SQLiteKeyDatabase: TransferableStore {
         }
     }
 
+    package func endFamilies() throws(KeyRegistryError) {
+        _ = try change(until: nil) { try RefreshTable.end(.all, at: RefreshTable.now(in: $0), in: $0) }
+    }
+
     package func complete(secret: NamedSecret) throws(KeyRegistryError) {
         _ = try self.secret(named: secret.name, creating: secret.value)
     }

@@ -82,7 +82,13 @@ struct PostgreSQLRolesTests {
         #expect(try await gateway.add(.sample(11), to: .sample(1)) == .added)
         for _ in 0..<2 { _ = try await gateway.join(.sample(1), to: .sample(1)) }
         #expect(try await gateway.use(.sample(11), spending: (.sample(3), home)) == .used)
+        #expect(try await gateway.begin(.sample(1)) == .begun)
+        #expect(try await gateway.begin(.sample(2, beginner: .passkey(.sample(11)))) == .begun)
+        #expect(try await gateway.use(.sample(0, to: 1)).isRotated)
+        #expect(try await gateway.standing(ofAccount: .sample(1))?.families.count == 2)
         #expect(try await gateway.remove(.sample(11), of: .sample(1), at: 1))
+        #expect(try await gateway.end(.account(.sample(1)), at: 1) == 1)
+        _ = try await gateway.expireFamilies(at: .max)
         #expect(try await gateway.remove(device: .sample(1), of: .sample(1)))
         #expect(try await gateway.forget(.sample(1), at: 1))
         #expect(try await gateway.expireAccounts(madeBefore: .max, at: .max) == 1)

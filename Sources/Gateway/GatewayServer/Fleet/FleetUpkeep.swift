@@ -25,5 +25,6 @@ struct FleetUpkeep {
         try await registry.forgetHoldings()
         try await registry.forgetLostSessions()
         _ = try await registry.expireAccounts(madeBefore: time - AccountLimits.unusedMilliseconds, at: time)
+        _ = try await registry.expireFamilies(at: time)
     }
 }

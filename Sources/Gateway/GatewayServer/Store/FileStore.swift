@@ -47,6 +47,7 @@ struct FileStore: GatewayStore {
         _ = try await file.checkpoint()
         let time = Moment.now.unixMilliseconds
         _ = try await file.expireAccounts(madeBefore: time - AccountLimits.unusedMilliseconds, at: time)
+        _ = try await file.expireFamilies(at: time)
     }
 
     func checkErasing() {}

@@ -80,9 +80,15 @@ package struct AccountStanding: Hashable, Sendable {
     package let origin: AccountOrigin
     package let isClosed: Bool
     package let passkeys: Set<PasskeyMark>
+    /// Of refresh tokens.
+    package let families: Set<RefreshFamilyID>
 
-    package init(id: AccountID, origin: AccountOrigin, isClosed: Bool, passkeys: Set<PasskeyMark>) {
-        (self.id, self.origin, self.isClosed, self.passkeys) = (id, origin, isClosed, passkeys)
+    package init(
+        id: AccountID, origin: AccountOrigin, isClosed: Bool, passkeys: Set<PasskeyMark>,
+        families: Set<RefreshFamilyID> = []
+    ) {
+        (self.id, self.origin, self.isClosed) = (id, origin, isClosed)
+        (self.passkeys, self.families) = (passkeys, families)
     }
 }
 

@@ -2,7 +2,7 @@
 ///
 /// Each call is one step, atomic for all processes that share the store. What changes an account is durable when it
 /// returns, except for a passkey's use, which is as durable as the use of a key's counter.
-package protocol AccountStore: Sendable {
+package protocol AccountStore: RefreshStore {
     // MARK: Reading
 
     func account(_ id: AccountID) async throws(KeyRegistryError) -> Account?

@@ -44,6 +44,8 @@ package protocol TransferableStore: ReadableStore {
     func complete(signingKeys: StoredSigningKeys) throws(KeyRegistryError)
     /// Adds a secret whose name has none.
     func complete(secret: NamedSecret) throws(KeyRegistryError)
+    /// Ends all families of refresh tokens: none is copied, and those of the target belong to what was there before.
+    func endFamilies() throws(KeyRegistryError)
 }
 
 /// A secret of `SigningKeyStore.secret(named:creating:)`.
@@ -105,6 +107,7 @@ package struct StoreTransfer: Sendable, Equatable {
         from source: some ReadableStore, to target: some TransferableStore, progress: (Int) -> Void
     ) throws(KeyRegistryError) {
         var last: KeyID?
+        try target.endFamilies()
         while true {
             let batch = try source.transferableKeys(after: last, limit: Self.batch)
             guard let end = batch.last else { break }

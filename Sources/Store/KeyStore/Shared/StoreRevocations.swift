@@ -8,6 +8,8 @@ package struct StoreRevocations: Hashable, Sendable {
     package var accounts: Set<AccountID> = []
     /// Passkeys that were removed from their accounts.
     package var passkeys: Set<PasskeyMark> = []
+    /// Families of refresh tokens that were ended.
+    package var families: Set<RefreshFamilyID> = []
     package var signingKeys = StoredSigningKeys()
 
     package init(keys: Set<KeyID> = []) { self.keys = keys }

@@ -1,18 +1,20 @@
 import KeyStore
 import PostgreSQL
 
-/// Something that has ended together with what was signed in with it: an account that was closed or removed, or a passkey
-/// that was removed.
+/// Something that has ended together with what was signed in with it: an account that was closed or removed, a passkey
+/// that was removed, or a family of refresh tokens that was ended.
 struct EndedSubject: Sendable {
     enum Kind: Int64, Sendable, CaseIterable {
         case account = 1
         case passkey = 2
+        case family = 3
 
         /// In the feed.
         var change: StoreChanges.Kind {
             switch self {
             case .account: .account
             case .passkey: .passkey
+            case .family: .family
             }
         }
     }
@@ -32,6 +34,7 @@ extension StoreRevocations {
         switch ended.kind {
         case .account: if let id = AccountID(bytes: ended.bytes) { accounts.insert(id) }
         case .passkey: if let mark = PasskeyMark(bytes: ended.bytes) { passkeys.insert(mark) }
+        case .family: if let id = RefreshFamilyID(bytes: ended.bytes) { families.insert(id) }
         }
     }
 }
@@ -63,7 +66,7 @@ extension SQLStatement {
         "ended", maximumRows: endedAtOnce,
         """
         SELECT kind, subject FROM portcullis.account_end
-        WHERE kind IN (1, 2) AND (kind, subject) > ($1::int8, $2::bytea) ORDER BY kind, subject LIMIT \(endedAtOnce)
+        WHERE kind IN (1, 2, 3) AND (kind, subject) > ($1::int8, $2::bytea) ORDER BY kind, subject LIMIT \(endedAtOnce)
         """)
     fileprivate static let endedAmong = SQLStatement(
         "ended_among", maximumRows: endedAtOnce,

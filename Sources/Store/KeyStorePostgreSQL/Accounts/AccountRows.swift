@@ -50,7 +50,7 @@ extension Account {
 }
 
 extension AccountStanding {
-    /// One row for each passkey, or one without a mark.
+    /// One row for each passkey, one for each family, or one without either.
     static func read(_ rows: SQLRows, of id: AccountID) throws(DatabaseError) -> AccountStanding? {
         guard let first = rows.first else { return nil }
         let marks = try rows.map { row throws(DatabaseError) -> PasskeyMark? in
@@ -58,9 +58,14 @@ extension AccountStanding {
             guard let mark = PasskeyMark(bytes: try row.bytes(3)) else { throw .malformed }
             return mark
         }
+        let families = try rows.map { row throws(DatabaseError) -> RefreshFamilyID? in
+            guard try !row.isNull(4) else { return nil }
+            guard let id = RefreshFamilyID(bytes: try row.bytes(4)) else { throw .malformed }
+            return id
+        }
         return AccountStanding(
             id: id, origin: try first.origin(0, proof: 1), isClosed: try first.boolean(2),
-            passkeys: Set(marks.compactMap(\.self)))
+            passkeys: Set(marks.compactMap(\.self)), families: Set(families.compactMap(\.self)))
     }
 }
 
@@ -125,7 +130,7 @@ extension SQLRow {
         return id
     }
 
-    fileprivate func origin(_ column: Int, proof: Int) throws(DatabaseError) -> AccountOrigin {
+    func origin(_ column: Int, proof: Int) throws(DatabaseError) -> AccountOrigin {
         let bytes = try isNull(proof) ? nil : try self.bytes(proof)
         guard let kind = AccountOrigin.Kind(rawValue: try integer(column)),
             let origin = AccountOrigin(kind, proof: bytes)

@@ -168,10 +168,15 @@ extension SQLStatement {
         "passkey", maximumRows: rowsOfAccount,
         Account.rows(of: "SELECT account_id FROM portcullis.passkey WHERE mark = $1::bytea"))
     fileprivate static let accountStanding = SQLStatement(
-        "account_standing", maximumRows: AccountLimits.maximumPasskeys,
+        "account_standing", maximumRows: AccountLimits.maximumPasskeys + RefreshLimits.maximumFamilies,
         """
-        SELECT a.origin, a.proof, a.closed_at IS NOT NULL, p.mark
-        FROM portcullis.account a LEFT JOIN portcullis.passkey p ON p.account_id = a.account_id
+        SELECT a.origin, a.proof, a.closed_at IS NOT NULL, p.mark, p.family_id
+        FROM portcullis.account a LEFT JOIN (
+            SELECT account_id, mark, NULL::bytea AS family_id FROM portcullis.passkey WHERE account_id = $1::bytea
+            UNION ALL
+            SELECT account_id, NULL::bytea, family_id FROM portcullis.refresh_family
+            WHERE account_id = $1::bytea AND epoch = (SELECT portcullis.refresh_epoch())) p
+        ON p.account_id = a.account_id
         WHERE a.account_id = $1::bytea
         """)
     fileprivate static let accountOfDevice = SQLStatement(

@@ -115,6 +115,10 @@ package struct PostgreSQLTransfer: TransferableStore {
         throw .busy
     }
 
+    package func endFamilies() throws(KeyRegistryError) {
+        _ = try answer(.endFamiliesBeforeTransfer, []) { _ in }
+    }
+
     package func complete(secret: NamedSecret) throws(KeyRegistryError) {
         let sealed = try sealing.seal(secret.value, for: .secret(secret.name))
         _ = try answer(.secret, [.text(secret.name), .bytes(sealed)]) { _ in }
@@ -137,6 +141,9 @@ package struct PostgreSQLTransfer: TransferableStore {
 }
 
 extension SQLStatement {
+    fileprivate static let endFamiliesBeforeTransfer = SQLStatement(
+        "end_families_before_transfer", isDurable: true,
+        "SELECT portcullis.end_all_families((extract(epoch FROM clock_timestamp()) * 1000)::int8)")
     fileprivate static let placesOfToken = SQLStatement(
         "places_of_token", maximumRows: 2 * DevelopmentToken.largestDeviceLimit,
         """

@@ -61,9 +61,10 @@ enum AccountSchema {
     }
 }
 
-/// Accounts that were closed or removed, and passkeys that were removed: what was signed in with them has ended.
+/// Accounts that were closed or removed, passkeys that were removed, and families of refresh tokens that were ended: what
+/// was signed in with them has ended.
 enum AccountEndTable {
-    private static let (account, passkey) = (1, 2)
+    private static let (account, passkey, family) = (1, 2, 3)
 
     static func note(_ id: AccountID, at time: Int64, in database: Database) throws {
         try note(account, id.bytes, at: time, in: database)
@@ -71,6 +72,10 @@ enum AccountEndTable {
 
     static func note(_ mark: PasskeyMark, at time: Int64, in database: Database) throws {
         try note(passkey, mark.bytes, at: time, in: database)
+    }
+
+    static func note(_ id: RefreshFamilyID, at time: Int64, in database: Database) throws {
+        try note(family, id.bytes, at: time, in: database)
     }
 
     private static func note(_ kind: Int, _ subject: [UInt8], at time: Int64, in database: Database) throws {
@@ -99,16 +104,16 @@ enum AccountEndTable {
     }
 
     /// Of another length one is nobody's, and doesn't keep the others from being heard of.
-    static func all(in database: Database) throws -> (accounts: Set<AccountID>, passkeys: Set<PasskeyMark>) {
-        var (accounts, passkeys): (Set<AccountID>, Set<PasskeyMark>) = ([], [])
+    static func read(into revocations: inout StoreRevocations, from database: Database) throws {
+        (revocations.accounts, revocations.passkeys, revocations.families) = ([], [], [])
         for row in try Row.fetchAll(database.cachedStatement(sql: "SELECT kind, subject FROM account_end")) {
             let subject = try StoredValue.bytes(row[1])
             switch try StoredValue.integer(row[0]) {
-            case Int64(account): if let id = AccountID(bytes: subject) { accounts.insert(id) }
-            case Int64(passkey): if let mark = PasskeyMark(bytes: subject) { passkeys.insert(mark) }
+            case Int64(account): if let id = AccountID(bytes: subject) { revocations.accounts.insert(id) }
+            case Int64(passkey): if let mark = PasskeyMark(bytes: subject) { revocations.passkeys.insert(mark) }
+            case Int64(family): if let id = RefreshFamilyID(bytes: subject) { revocations.families.insert(id) }
             default: break
             }
         }
-        return (accounts, passkeys)
     }
 }

@@ -26,7 +26,8 @@ enum AccountTable {
         return AccountStanding(
             id: id, origin: try StoredValue.origin(row[0], proof: row[1]),
             isClosed: try StoredValue.optionalInteger(row[2]) != nil,
-            passkeys: Set(try marks.map { try StoredValue.mark($0[0]) }))
+            passkeys: Set(try marks.map { try StoredValue.mark($0[0]) }),
+            families: try RefreshTable.names(of: id, from: database))
     }
 
     static func owner(of mark: PasskeyMark, in database: Database) throws -> AccountID? {
@@ -119,12 +120,16 @@ enum AccountTable {
         return database.changesCount == 1
     }
 
+    /// What it has begun ends, too.
+    ///
     /// - Parameter id: nil: of whichever account.
     static func remove(_ key: KeyID, of id: AccountID?, in database: Database) throws -> Bool {
         try database.cachedStatement(
             sql: "DELETE FROM account_device WHERE key_id = ?1 AND (?2 IS NULL OR account_id = ?2)"
         ).execute(arguments: [Data(key.bytes), id.map { Data($0.bytes) }])
-        return database.changesCount == 1
+        guard database.changesCount == 1 else { return false }
+        _ = try RefreshTable.end(.device(key), at: RefreshTable.now(in: database), in: database)
+        return true
     }
 
     /// With all that belongs to it.

@@ -94,8 +94,9 @@ extension SQLiteKeyDatabase: ImmediateAccountRegistry {
     func remove(
         _ mark: PasskeyMark, of id: AccountID, at time: Int64, until deadline: DispatchTime? = nil
     ) throws(KeyRegistryError) -> Bool {
-        try administer(until: deadline) { database in
+        try change(until: deadline) { database in
             guard try AccountTable.remove(mark, of: id, in: database) else { return false }
+            _ = try RefreshTable.end(.passkey(mark), at: time, in: database)
             try AccountEndTable.note(mark, at: time, in: database)
             return true
         }
@@ -104,14 +105,15 @@ extension SQLiteKeyDatabase: ImmediateAccountRegistry {
     func remove(
         device key: KeyID, of id: AccountID, until deadline: DispatchTime? = nil
     ) throws(KeyRegistryError) -> Bool {
-        try administer(until: deadline) { try AccountTable.remove(key, of: id, in: $0) }
+        try change(until: deadline) { try AccountTable.remove(key, of: id, in: $0) }
     }
 
     func close(
         _ id: AccountID, at time: Int64, until deadline: DispatchTime? = nil
     ) throws(KeyRegistryError) -> Bool {
-        try administer(until: deadline) { database in
+        try change(until: deadline) { database in
             guard try AccountTable.close(id, at: time, in: database) else { return false }
+            _ = try RefreshTable.end(.account(id), at: time, in: database)
             try AccountEndTable.note(id, at: time, in: database)
             return true
         }
@@ -120,8 +122,9 @@ extension SQLiteKeyDatabase: ImmediateAccountRegistry {
     func forget(
         _ id: AccountID, at time: Int64, until deadline: DispatchTime? = nil
     ) throws(KeyRegistryError) -> Bool {
-        try administer(until: deadline) { database in
+        try change(until: deadline) { database in
             guard try AccountTable.delete(id, from: database) else { return false }
+            _ = try RefreshTable.end(.account(id), at: time, in: database)
             try AccountEndTable.note(id, at: time, in: database)
             return true
         }

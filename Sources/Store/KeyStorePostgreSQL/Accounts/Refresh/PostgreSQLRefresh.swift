@@ -1,0 +1,145 @@
+package import KeyStore
+import PostgreSQL
+
+/// Families of refresh tokens. The functions say which history of the database they belong to (`RefreshMigration`).
+extension PostgreSQLKeyRegistry: RefreshStore {
+    package func begin(_ family: RefreshFamily) async throws(KeyRegistryError) -> RefreshBeginning {
+        guard family.isWellFormed else { throw .unavailable("the family of refresh tokens is malformed") }
+        let values: [SQLValue] = [
+            .bytes(family.id.bytes), .bytes(family.account.bytes), .integer(family.beginner.kind.rawValue),
+            .bytes(family.beginner.bytes), .bytes(family.key), .bytes(family.hash), .integer(family.beganAt),
+            .integer(family.expiresAt),
+        ]
+        return try await answer(.beginFamily, values, within: nil) { rows throws(DatabaseError) in
+            switch try rows.only().integer(0) {
+            case 0: return .begun
+            case 1: return .ended
+            default: throw .malformed
+            }
+        }
+    }
+
+    package func use(_ use: RefreshUse) async throws(KeyRegistryError) -> RefreshOutcome {
+        let values: [SQLValue] = [
+            .bytes(use.family.bytes), .bytes(use.key), .bytes(use.hash), .bytes(use.successor), .bytes(use.sealed),
+            .integer(use.time), .integer(use.expiresAt), .integer(use.repeatMilliseconds),
+        ]
+        return try await answer(.useFamily, values, within: nil) { rows throws(DatabaseError) in
+            try RefreshOutcome(try rows.only(), of: use.family)
+        }
+    }
+
+    package func end(_ families: RefreshEnding, at time: Int64) async throws(KeyRegistryError) -> Int {
+        let (statement, values): (SQLStatement, [SQLValue]) =
+            switch families {
+            case .family(let id): (.endFamily, [.bytes(id.bytes)])
+            case .account(let id): (.endAccountFamilies, [.bytes(id.bytes)])
+            case .passkey(let mark):
+                (.endFamiliesOf, [.integer(RefreshBeginner.Kind.passkey.rawValue), .bytes(mark.bytes)])
+            case .device(let key):
+                (.endFamiliesOf, [.integer(RefreshBeginner.Kind.device.rawValue), .bytes(key.bytes)])
+            case .all: (.endAllFamilies, [])
+            }
+        return try await answer(statement, values + [.integer(time)]) { rows throws(DatabaseError) in
+            Int(clamping: try rows.only().integer(0))
+        }
+    }
+
+    package func expireFamilies(at time: Int64) async throws(KeyRegistryError) -> Int {
+        try await answer(.expireFamilies, [.integer(time), .integer(Int64(RefreshLimits.maximumExpired))]) {
+            rows throws(DatabaseError) in
+            Int(clamping: try rows.only().integer(0))
+        }
+    }
+
+    package func families(of account: AccountID) async throws(KeyRegistryError) -> [RefreshFamily] {
+        try await answer(.families, [.bytes(account.bytes)]) { rows throws(DatabaseError) in
+            try rows.map { row throws(DatabaseError) in try RefreshFamily(row) }
+        }
+    }
+}
+
+extension RefreshOutcome {
+    /// Reads the columns of `portcullis.use_family`.
+    fileprivate init(_ row: SQLRow, of family: RefreshFamilyID) throws(DatabaseError) {
+        switch try row.integer(0) {
+        case 0: self = .rotated(try RefreshGrant(row, of: family))
+        case 1: self = .repeated(try RefreshGrant(row, of: family), sealed: try row.bytes(4))
+        case 2: self = .unknown
+        case 3: self = .expired
+        case 4: self = .wrongKey(try row.accountID(1))
+        case 5: self = .repeatedTooOften(try row.accountID(1))
+        case 6: self = .reused(try row.accountID(1))
+        default: throw .malformed
+        }
+    }
+}
+
+extension RefreshGrant {
+    fileprivate init(_ row: SQLRow, of family: RefreshFamilyID) throws(DatabaseError) {
+        let beginner = try RefreshBeginner(row, kind: 2, bytes: 3)
+        let passkeys: Set<PasskeyMark> = if case .passkey(let mark) = beginner { [mark] } else { [] }
+        self.init(
+            account: AccountStanding(
+                id: try row.accountID(1), origin: try row.origin(6, proof: 7), isClosed: try row.boolean(8),
+                passkeys: passkeys, families: [family]),
+            beginner: beginner, expiresAt: try row.integer(5))
+    }
+}
+
+extension RefreshBeginner {
+    fileprivate init(_ row: SQLRow, kind: Int, bytes: Int) throws(DatabaseError) {
+        guard let kind = Kind(rawValue: try row.integer(kind)),
+            let beginner = RefreshBeginner(kind, bytes: try row.bytes(bytes))
+        else { throw .malformed }
+        self = beginner
+    }
+}
+
+extension RefreshFamily {
+    fileprivate init(_ row: SQLRow) throws(DatabaseError) {
+        guard let id = RefreshFamilyID(bytes: try row.bytes(0)) else { throw .malformed }
+        let last =
+            try row.isNull(6)
+            ? nil
+            : LastUse(hash: try row.bytes(6), sealed: try row.bytes(7), isRepeatedLate: try row.boolean(8))
+        self.init(
+            id: id, account: try row.accountID(1), beginner: try RefreshBeginner(row, kind: 2, bytes: 3),
+            key: try row.bytes(4), hash: try row.bytes(5), last: last, beganAt: try row.integer(9),
+            usedAt: try row.integer(10), expiresAt: try row.integer(11))
+        guard isWellFormed else { throw .malformed }
+    }
+}
+
+extension SQLStatement {
+    fileprivate static let beginFamily = SQLStatement(
+        "begin_family", isDurable: true,
+        """
+        SELECT portcullis.begin_family($1::bytea, $2::bytea, $3::int8, $4::bytea, $5::bytea, $6::bytea, $7::int8,
+            $8::int8)
+        """)
+    fileprivate static let useFamily = SQLStatement(
+        "use_family", isDurable: true,
+        """
+        SELECT outcome, owner, began_as, began_with, good_sealed, expires, owner_origin, owner_proof, owner_closed
+        FROM portcullis.use_family($1::bytea, $2::bytea, $3::bytea, $4::bytea, $5::bytea, $6::int8, $7::int8, $8::int8)
+        """)
+    fileprivate static let endFamily = SQLStatement(
+        "end_family", isDurable: true, "SELECT portcullis.end_families(ARRAY[$1::bytea], $2::int8)")
+    fileprivate static let endAccountFamilies = SQLStatement(
+        "end_account_families", isDurable: true, "SELECT portcullis.end_account_families($1::bytea, $2::int8)")
+    fileprivate static let endFamiliesOf = SQLStatement(
+        "end_families_of", isDurable: true, "SELECT portcullis.end_families_of($1::int8, $2::bytea, $3::int8)")
+    fileprivate static let endAllFamilies = SQLStatement(
+        "end_all_families", isDurable: true, "SELECT portcullis.end_all_families($1::int8)")
+    fileprivate static let expireFamilies = SQLStatement(
+        "expire_families", "SELECT portcullis.expire_families($1::int8, $2::int8)")
+    fileprivate static let families = SQLStatement(
+        "families", maximumRows: RefreshLimits.maximumFamilies,
+        """
+        SELECT family_id, account_id, beginner_kind, beginner, key, hash, last_hash, sealed, repeated_late, began_at,
+            used_at, expires_at
+        FROM portcullis.refresh_family
+        WHERE account_id = $1::bytea AND epoch = (SELECT portcullis.refresh_epoch()) ORDER BY used_at, family_id
+        """)
+}

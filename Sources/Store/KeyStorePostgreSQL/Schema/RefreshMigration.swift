@@ -1,0 +1,266 @@
+import KeyStore
+
+extension PostgreSQLSchema.Migration {
+    /// Families of refresh tokens.
+    ///
+    /// The order of locks is that of accounts, with families before the row of `feed`. Triggers end families together
+    /// with what they end with, also for programs of before. They have the owner's rights: the roles of those programs
+    /// know nothing of these tables.
+    static let refresh = Self(
+        oldest: 1,
+        script: familyTables + history + endingFamilies + endingWith + beginningFamily + usingFamily + expiring)
+
+    /// `refresh_home` has one row: which families are good (`epoch`), and where it was written last.
+    private static let familyTables = """
+        CREATE TABLE portcullis.refresh_family (
+            family_id bytea PRIMARY KEY CHECK (octet_length(family_id) = \(RefreshFamilyID.length)),
+            account_id bytea NOT NULL REFERENCES portcullis.account ON DELETE CASCADE,
+            epoch int8 NOT NULL,
+            beginner_kind int8 NOT NULL,
+            beginner bytea NOT NULL,
+            key bytea NOT NULL CHECK (octet_length(key) = \(RefreshLimits.hashBytes)),
+            hash bytea NOT NULL CHECK (octet_length(hash) = \(RefreshLimits.hashBytes)),
+            last_hash bytea,
+            sealed bytea CHECK (octet_length(sealed) <= \(RefreshLimits.maximumSealedBytes)),
+            repeated_late boolean NOT NULL DEFAULT false,
+            began_at int8 NOT NULL,
+            used_at int8 NOT NULL,
+            expires_at int8 NOT NULL
+        ) WITH (fillfactor = 70);
+        CREATE INDEX refresh_family_account ON portcullis.refresh_family (account_id);
+        CREATE INDEX refresh_family_beginner ON portcullis.refresh_family (beginner);
+        CREATE INDEX refresh_family_expires ON portcullis.refresh_family (expires_at);
+        CREATE INDEX refresh_family_epoch ON portcullis.refresh_family (epoch);
+        CREATE TABLE portcullis.refresh_home (
+            singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
+            epoch int8 NOT NULL,
+            place bytea NOT NULL,
+            timeline text NOT NULL,
+            is_synchronous boolean NOT NULL
+        );
+
+        """
+
+    /// A crash loses nothing that was confirmed. A promoted standby has another timeline; it has everything if every
+    /// commit before had waited for a synchronous one. Otherwise, and where the database is another one, confirmed uses
+    /// may be lost.
+    private static let history = """
+        CREATE FUNCTION portcullis.refresh_timeline() RETURNS text LANGUAGE sql AS $$
+            SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+        $$;
+        INSERT INTO portcullis.refresh_home (epoch, place, timeline, is_synchronous)
+        VALUES (1, portcullis.home_place(true), portcullis.refresh_timeline(),
+            current_setting('synchronous_standby_names') <> '');
+
+        -- The epoch of the families that are good. What is committed next is so under the mode that the row has then.
+        CREATE FUNCTION portcullis.refresh_epoch() RETURNS int8 LANGUAGE plpgsql AS $$
+        DECLARE
+            known record;
+            here CONSTANT bytea := portcullis.home_place(true);
+            line CONSTANT text := portcullis.refresh_timeline();
+            waits CONSTANT boolean := current_setting('synchronous_standby_names') <> '';
+            present int8;
+        BEGIN
+            SELECT * INTO STRICT known FROM portcullis.refresh_home;
+            IF known.place = here AND known.timeline = line AND known.is_synchronous = waits THEN RETURN known.epoch; END IF;
+            SELECT * INTO STRICT known FROM portcullis.refresh_home FOR UPDATE;
+            present := known.epoch
+                + CASE WHEN known.place <> here OR known.timeline <> line AND NOT known.is_synchronous THEN 1 ELSE 0 END;
+            UPDATE portcullis.refresh_home SET epoch = present, place = here, timeline = line, is_synchronous = waits;
+            RETURN present;
+        END $$;
+
+        -- What was confirmed is on the disk, whatever the server's default is.
+        CREATE FUNCTION portcullis.wait_for_disk() RETURNS void LANGUAGE plpgsql AS $$
+        BEGIN
+            IF current_setting('synchronous_commit') IN ('off', 'local') THEN
+                PERFORM set_config('synchronous_commit', 'on', true);
+            END IF;
+        END $$;
+
+        """
+
+    private static let endingFamilies = """
+        CREATE FUNCTION portcullis.end_families(ids bytea[], ended int8) RETURNS int8 LANGUAGE plpgsql AS $$
+        DECLARE
+            gone bytea[];
+            owners bytea[];
+        BEGIN
+            WITH deleted AS (
+                DELETE FROM portcullis.refresh_family f WHERE f.family_id = ANY (ids) RETURNING f.family_id, f.account_id)
+            SELECT array_agg(d.family_id), array_agg(DISTINCT d.account_id) INTO gone, owners FROM deleted d;
+            IF gone IS NULL THEN RETURN 0; END IF;
+            INSERT INTO portcullis.account_end SELECT 3, g.id, ended FROM unnest(gone) AS g (id) ON CONFLICT DO NOTHING;
+            PERFORM portcullis.note(\(StoreChanges.Kind.account.rawValue), o.id) FROM unnest(owners) AS o (id);
+            PERFORM portcullis.note(\(StoreChanges.Kind.family.rawValue), g.id) FROM unnest(gone) AS g (id);
+            RETURN cardinality(gone);
+        END $$;
+
+        CREATE FUNCTION portcullis.end_families_of(of_kind int8, of_beginner bytea, ended int8)
+        RETURNS int8 LANGUAGE plpgsql AS $$
+        BEGIN
+            RETURN portcullis.end_families(
+                ARRAY(SELECT f.family_id FROM portcullis.refresh_family f
+                    WHERE f.beginner = of_beginner AND f.beginner_kind = of_kind ORDER BY f.family_id), ended);
+        END $$;
+
+        CREATE FUNCTION portcullis.end_account_families(id bytea, ended int8) RETURNS int8 LANGUAGE plpgsql AS $$
+        BEGIN
+            PERFORM portcullis.wait_for_disk();
+            PERFORM 1 FROM portcullis.account a WHERE a.account_id = id FOR UPDATE;
+            RETURN portcullis.end_families(
+                ARRAY(SELECT f.family_id FROM portcullis.refresh_family f WHERE f.account_id = id ORDER BY f.family_id),
+                ended);
+        END $$;
+
+        -- A family that begins meanwhile is of the epoch before.
+        CREATE FUNCTION portcullis.end_all_families(ended int8) RETURNS int8 LANGUAGE plpgsql AS $$
+        BEGIN
+            PERFORM portcullis.wait_for_disk();
+            PERFORM portcullis.refresh_epoch();
+            UPDATE portcullis.refresh_home SET epoch = epoch + 1;
+            RETURN portcullis.end_families(
+                ARRAY(SELECT f.family_id FROM portcullis.refresh_family f ORDER BY f.family_id), ended);
+        END $$;
+
+        """
+
+    private static let endingWith: String = {
+        func ending(_ name: String, _ statement: String) -> String {
+            """
+            CREATE FUNCTION portcullis.\(name)() RETURNS trigger
+            LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+            DECLARE
+                ended CONSTANT int8 := (extract(epoch FROM clock_timestamp()) * 1000)::int8;
+            BEGIN
+                PERFORM \(statement);
+                RETURN NULL;
+            END $$;
+
+            """
+        }
+        let (passkey, device) = (RefreshBeginner.Kind.passkey.rawValue, RefreshBeginner.Kind.device.rawValue)
+        return ending("end_with_passkey", "portcullis.end_families_of(\(passkey), OLD.mark, ended)")
+            + ending("end_with_device", "portcullis.end_families_of(\(device), OLD.key_id, ended)")
+            + ending("end_with_account", "portcullis.end_account_families(OLD.account_id, ended)")
+                + """
+                CREATE TRIGGER ends_families AFTER DELETE ON portcullis.passkey
+                    FOR EACH ROW EXECUTE FUNCTION portcullis.end_with_passkey();
+                CREATE TRIGGER ends_families AFTER DELETE ON portcullis.account_device
+                    FOR EACH ROW EXECUTE FUNCTION portcullis.end_with_device();
+                CREATE TRIGGER ends_families_revoked AFTER UPDATE OF revoked_at ON portcullis.device_key
+                    FOR EACH ROW WHEN (NEW.revoked_at IS NOT NULL AND OLD.revoked_at IS NULL)
+                    EXECUTE FUNCTION portcullis.end_with_device();
+                CREATE TRIGGER ends_families_closed AFTER UPDATE OF closed_at ON portcullis.account
+                    FOR EACH ROW WHEN (NEW.closed_at IS NOT NULL AND OLD.closed_at IS NULL)
+                    EXECUTE FUNCTION portcullis.end_with_account();
+
+                """
+    }()
+
+    private static let beginningFamily = """
+        -- 0 begun, 1 the account or what begins it has ended
+        CREATE FUNCTION portcullis.begin_family(
+            id bytea, of_account bytea, of_kind int8, of_beginner bytea, of_key bytea, new_hash bytea, began int8,
+            new_expires int8
+        ) RETURNS int8 LANGUAGE plpgsql AS $$
+        DECLARE
+            closed int8;
+            revoked int8;
+            present int8;
+        BEGIN
+            PERFORM portcullis.wait_for_disk();
+            present := portcullis.refresh_epoch();
+            SELECT a.closed_at INTO closed FROM portcullis.account a WHERE a.account_id = of_account FOR UPDATE;
+            IF NOT FOUND OR closed IS NOT NULL THEN RETURN 1; END IF;
+            IF of_kind = \(RefreshBeginner.Kind.passkey.rawValue) THEN
+                PERFORM 1 FROM portcullis.passkey p WHERE p.mark = of_beginner AND p.account_id = of_account;
+                IF NOT FOUND THEN RETURN 1; END IF;
+            ELSE
+                -- A revocation waits, and then ends this family, too.
+                SELECT k.revoked_at INTO revoked FROM portcullis.device_key k WHERE k.key_id = of_beginner FOR SHARE;
+                IF revoked IS NOT NULL THEN RETURN 1; END IF;
+                PERFORM 1 FROM portcullis.account_device d WHERE d.key_id = of_beginner AND d.account_id = of_account;
+                IF NOT FOUND THEN RETURN 1; END IF;
+            END IF;
+            PERFORM portcullis.end_families(
+                ARRAY(SELECT f.family_id FROM portcullis.refresh_family f
+                    WHERE f.account_id = of_account AND f.epoch = present
+                    ORDER BY f.used_at DESC, f.family_id DESC OFFSET \(RefreshLimits.maximumFamilies - 1)), began);
+            INSERT INTO portcullis.refresh_family (
+                family_id, account_id, epoch, beginner_kind, beginner, key, hash, began_at, used_at, expires_at)
+            VALUES (id, of_account, present, of_kind, of_beginner, of_key, new_hash, began, began, new_expires);
+            RETURN 0;
+        END $$;
+
+        """
+
+    private static let usingFamily = """
+        -- outcome: 0 rotated, 1 repeated (sealed), 2 unknown, 3 expired, 4 wrong key, 5 repeated too often, 6 reused. The
+        -- rule is RefreshFamily.using.
+        CREATE FUNCTION portcullis.use_family(
+            of_id bytea, of_key bytea, of_hash bytea, next_hash bytea, next_sealed bytea, used int8, next_expires int8,
+            repeat_milliseconds int8, OUT outcome int8, OUT owner bytea, OUT began_as int8, OUT began_with bytea,
+            OUT good_sealed bytea, OUT expires int8, OUT owner_origin int8, OUT owner_proof bytea,
+            OUT owner_closed boolean
+        ) LANGUAGE plpgsql AS $$
+        DECLARE
+            known record;
+            present int8;
+        BEGIN
+            PERFORM portcullis.wait_for_disk();
+            present := portcullis.refresh_epoch();
+            SELECT f.* INTO known FROM portcullis.refresh_family f WHERE f.family_id = of_id AND f.epoch = present
+            FOR UPDATE;
+            IF NOT FOUND THEN outcome := 2; RETURN; END IF;
+            owner := known.account_id;
+            IF known.key <> of_key THEN outcome := 4; RETURN; END IF;
+            IF used >= known.expires_at THEN outcome := 3; RETURN; END IF;
+            IF known.hash = of_hash THEN
+                UPDATE portcullis.refresh_family f
+                SET hash = next_hash, last_hash = of_hash, sealed = next_sealed, repeated_late = false, used_at = used,
+                    expires_at = next_expires
+                WHERE f.family_id = of_id;
+                outcome := 0;
+                expires := next_expires;
+            ELSIF known.last_hash = of_hash THEN
+                IF used - known.used_at > repeat_milliseconds THEN
+                    IF known.repeated_late THEN outcome := 5; RETURN; END IF;
+                    UPDATE portcullis.refresh_family f SET repeated_late = true WHERE f.family_id = of_id;
+                END IF;
+                outcome := 1;
+                good_sealed := known.sealed;
+                expires := known.expires_at;
+            ELSE
+                PERFORM portcullis.end_families(ARRAY[of_id], used);
+                outcome := 6;
+                RETURN;
+            END IF;
+            began_as := known.beginner_kind;
+            began_with := known.beginner;
+            SELECT a.origin, a.proof, a.closed_at IS NOT NULL INTO owner_origin, owner_proof, owner_closed
+            FROM portcullis.account a WHERE a.account_id = known.account_id;
+        END $$;
+
+        """
+
+    private static let expiring = """
+        CREATE FUNCTION portcullis.expire_families(expired_at int8, batch int8) RETURNS int8 LANGUAGE plpgsql AS $$
+        DECLARE
+            gone int8;
+            more int8;
+            present CONSTANT int8 := portcullis.refresh_epoch();
+        BEGIN
+            DELETE FROM portcullis.refresh_family WHERE family_id = ANY (ARRAY(
+                SELECT f.family_id FROM portcullis.refresh_family f WHERE f.expires_at <= expired_at
+                ORDER BY f.expires_at LIMIT batch FOR UPDATE SKIP LOCKED));
+            GET DIAGNOSTICS gone = ROW_COUNT;
+            DELETE FROM portcullis.refresh_family WHERE family_id = ANY (ARRAY(
+                SELECT f.family_id FROM portcullis.refresh_family f WHERE f.epoch < present
+                ORDER BY f.epoch LIMIT batch FOR UPDATE SKIP LOCKED));
+            GET DIAGNOSTICS more = ROW_COUNT;
+            RETURN gone + more;
+        END $$;
+
+        """
+}

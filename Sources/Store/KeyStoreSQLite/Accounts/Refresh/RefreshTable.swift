@@ -1,0 +1,217 @@
+import FoundationEssentials
+import GRDB
+import KeyStore
+
+/// The tables of families of refresh tokens. Older stores don't have them yet. Older programs work with them: they use
+/// no family, and what began one may be gone when this program looks again.
+enum RefreshSchema {
+    static let tables = ["refresh_family", "refresh_home"]
+
+    /// The indexes, by name, table and columns.
+    static let indexes = [
+        ("refresh_family_account", "refresh_family", "(account_id, used_at)"),
+        ("refresh_family_beginner", "refresh_family", "(beginner)"),
+        ("refresh_family_expires", "refresh_family", "(expires_at)"),
+    ]
+
+    /// `refresh_home` has one row: which history of the families this is, and how often one of them was used or ended
+    /// in it (`RefreshPlace`).
+    static func create(in database: Database) throws {
+        try database.execute(
+            sql: """
+                CREATE TABLE IF NOT EXISTS refresh_family (
+                    family_id BLOB NOT NULL PRIMARY KEY CHECK (length(family_id) = \(RefreshFamilyID.length)),
+                    account_id BLOB NOT NULL,
+                    beginner_kind INTEGER NOT NULL,
+                    beginner BLOB NOT NULL,
+                    key BLOB NOT NULL,
+                    hash BLOB NOT NULL,
+                    last_hash BLOB,
+                    sealed BLOB,
+                    repeated_late INTEGER NOT NULL,
+                    began_at INTEGER NOT NULL,
+                    used_at INTEGER NOT NULL,
+                    expires_at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE IF NOT EXISTS refresh_home (
+                    singleton INTEGER NOT NULL PRIMARY KEY CHECK (singleton = 1),
+                    history BLOB NOT NULL,
+                    changes INTEGER NOT NULL
+                ) STRICT;
+                INSERT INTO refresh_home VALUES (1, randomblob(\(RefreshHistory.length)), 0) ON CONFLICT DO NOTHING;
+                """)
+        for (name, table, columns) in indexes {
+            try database.execute(sql: "CREATE INDEX IF NOT EXISTS \(name) ON \(table) \(columns)")
+        }
+    }
+}
+
+/// The row of `refresh_home`.
+struct RefreshHistory: Equatable {
+    static let length = 16
+
+    let id: [UInt8]
+    let changes: Int64
+}
+
+/// The statements on the tables. No function begins a transaction.
+enum RefreshTable {
+    static func fetch(_ id: RefreshFamilyID, from database: Database) throws -> RefreshFamily? {
+        let statement = try database.cachedStatement(sql: selection + " WHERE family_id = ?")
+        return try Row.fetchOne(statement, arguments: [Data(id.bytes)]).map(family)
+    }
+
+    static func all(of account: AccountID, from database: Database) throws -> [RefreshFamily] {
+        let statement = try database.cachedStatement(
+            sql: selection + " WHERE account_id = ? ORDER BY used_at, family_id")
+        return try Row.fetchAll(statement, arguments: [Data(account.bytes)]).map(family)
+    }
+
+    static func names(of account: AccountID, from database: Database) throws -> Set<RefreshFamilyID> {
+        let statement = try database.cachedStatement(sql: "SELECT family_id FROM refresh_family WHERE account_id = ?")
+        return Set(try Row.fetchAll(statement, arguments: [Data(account.bytes)]).map(name))
+    }
+
+    static func insert(_ family: RefreshFamily, into database: Database) throws {
+        try database.cachedStatement(
+            sql: """
+                INSERT INTO refresh_family (
+                    family_id, account_id, beginner_kind, beginner, key, hash, last_hash, sealed, repeated_late,
+                    began_at, used_at, expires_at)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            Data(family.id.bytes), Data(family.account.bytes), family.beginner.kind.rawValue,
+            Data(family.beginner.bytes), Data(family.key), Data(family.hash), family.last.map { Data($0.hash) },
+            family.last.map { Data($0.sealed) }, family.last?.isRepeatedLate == true ? 1 : 0, family.beganAt,
+            family.usedAt, family.expiresAt,
+        ])
+    }
+
+    /// All that a use changes.
+    static func update(_ family: RefreshFamily, in database: Database) throws {
+        try database.cachedStatement(
+            sql: """
+                UPDATE refresh_family SET hash = ?, last_hash = ?, sealed = ?, repeated_late = ?, used_at = ?,
+                    expires_at = ?
+                WHERE family_id = ?
+                """
+        ).execute(arguments: [
+            Data(family.hash), family.last.map { Data($0.hash) }, family.last.map { Data($0.sealed) },
+            family.last?.isRepeatedLate == true ? 1 : 0, family.usedAt, family.expiresAt, Data(family.id.bytes),
+        ])
+    }
+
+    /// Of all that end, it is noted for what was signed in by them.
+    ///
+    /// - Returns: how many have ended.
+    static func end(_ families: RefreshEnding, at time: Int64, in database: Database) throws -> Int {
+        let (condition, subject) = condition(families)
+        let arguments: StatementArguments = subject.map { [Data($0)] } ?? []
+        let ended = try Row.fetchAll(
+            database.cachedStatement(sql: "SELECT family_id FROM refresh_family" + condition), arguments: arguments
+        ).map(name)
+        guard !ended.isEmpty else { return 0 }
+        for family in ended { try AccountEndTable.note(family, at: time, in: database) }
+        try database.cachedStatement(sql: "DELETE FROM refresh_family" + condition).execute(arguments: arguments)
+        try noteChange(in: database)
+        return ended.count
+    }
+
+    private static func condition(_ families: RefreshEnding) -> (String, subject: [UInt8]?) {
+        switch families {
+        case .family(let id): (" WHERE family_id = ?", id.bytes)
+        case .account(let id): (" WHERE account_id = ?", id.bytes)
+        case .passkey(let mark):
+            (" WHERE beginner = ? AND beginner_kind = \(RefreshBeginner.Kind.passkey.rawValue)", mark.bytes)
+        case .device(let key):
+            (" WHERE beginner = ? AND beginner_kind = \(RefreshBeginner.Kind.device.rawValue)", key.bytes)
+        case .all: ("", nil)
+        }
+    }
+
+    static func hasExpired(at time: Int64, in database: Database) throws -> Bool {
+        let statement = try database.cachedStatement(sql: "SELECT 1 FROM refresh_family WHERE expires_at <= ? LIMIT 1")
+        return try Row.fetchOne(statement, arguments: [time]) != nil
+    }
+
+    static func removeExpired(at time: Int64, in database: Database) throws -> Int {
+        try database.cachedStatement(
+            sql: """
+                DELETE FROM refresh_family WHERE family_id IN (
+                    SELECT family_id FROM refresh_family WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)
+                """
+        ).execute(arguments: [time, RefreshLimits.maximumExpired])
+        return database.changesCount
+    }
+
+    // MARK: Their history
+
+    static func history(in database: Database) throws -> RefreshHistory {
+        let statement = try database.cachedStatement(sql: "SELECT history, changes FROM refresh_home")
+        guard let row = try Row.fetchOne(statement) else { throw DeviceKeyTable.damage }
+        return RefreshHistory(id: try StoredValue.bytes(row[0]), changes: try StoredValue.integer(row[1]))
+    }
+
+    static func noteChange(in database: Database) throws {
+        try database.cachedStatement(sql: "UPDATE refresh_home SET changes = changes + 1").execute()
+    }
+
+    /// Without notes: nobody knows what the families were used for.
+    static func beginAnew(in database: Database) throws {
+        try database.execute(
+            sql: """
+                DELETE FROM refresh_family;
+                UPDATE refresh_home SET history = randomblob(\(RefreshHistory.length)), changes = 0;
+                """)
+    }
+
+    /// In Unix milliseconds, by SQLite's clock.
+    static func now(in database: Database) throws -> Int64 {
+        let statement = try database.cachedStatement(
+            sql: "SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)")
+        return try Int64.fetchOne(statement) ?? 0
+    }
+
+    static func isEmpty(in database: Database) throws -> Bool {
+        try Row.fetchOne(database.cachedStatement(sql: "SELECT 1 FROM refresh_family LIMIT 1")) == nil
+    }
+
+    // MARK: Reading rows
+
+    private static let selection = """
+        SELECT family_id, account_id, beginner_kind, beginner, key, hash, last_hash, sealed, repeated_late, began_at, \
+        used_at, expires_at FROM refresh_family
+        """
+
+    /// Throws if an expected table or column is missing.
+    static func checkStatements(_ database: Database) throws {
+        for sql in [selection, "SELECT history, changes FROM refresh_home"] {
+            _ = try database.makeStatement(sql: sql)
+        }
+    }
+
+    private static func name(_ row: Row) throws -> RefreshFamilyID {
+        guard let id = RefreshFamilyID(bytes: try StoredValue.bytes(row[0])) else { throw DeviceKeyTable.damage }
+        return id
+    }
+
+    private static func family(_ row: Row) throws -> RefreshFamily {
+        guard let kind = RefreshBeginner.Kind(rawValue: try StoredValue.integer(row[2])),
+            let beginner = RefreshBeginner(kind, bytes: try StoredValue.bytes(row[3]))
+        else { throw DeviceKeyTable.damage }
+        let last =
+            (row[6] as DatabaseValue).isNull
+            ? nil
+            : RefreshFamily.LastUse(
+                hash: try StoredValue.bytes(row[6]), sealed: try StoredValue.bytes(row[7]),
+                isRepeatedLate: try StoredValue.integer(row[8]) != 0)
+        let family = RefreshFamily(
+            id: try name(row), account: try StoredValue.account(row[1]), beginner: beginner,
+            key: try StoredValue.bytes(row[4]), hash: try StoredValue.bytes(row[5]), last: last,
+            beganAt: try StoredValue.integer(row[9]), usedAt: try StoredValue.integer(row[10]),
+            expiresAt: try StoredValue.integer(row[11]))
+        guard family.isWellFormed else { throw DeviceKeyTable.damage }
+        return family
+    }
+}

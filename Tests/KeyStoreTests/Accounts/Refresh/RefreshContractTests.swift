@@ -1,0 +1,174 @@
+import KeyStore
+import KeyStoreTestKit
+import Testing
+
+/// The contract of every store of families of refresh tokens.
+@Suite("A store of refresh tokens")
+struct RefreshContractTests {
+    private func store(_ kind: AccountStoreKind) async throws -> (store: any AccountStore, owner: AnyObject?) {
+        let (store, owner) = try await kind.make()
+        _ = try await store.begin(.sample(1), maximum: 10)
+        #expect(try await store.begin(.sample()) == .begun)
+        return (store, owner)
+    }
+
+    @Test(arguments: AccountStoreKind.allCases)
+    func `keeps a family as it began, and names it with its account`(kind: AccountStoreKind) async throws {
+        let (store, owner) = try await store(kind)
+        #expect(try await store.families(of: .sample(1)) == [.sample()])
+        #expect(try await store.standing(ofAccount: .sample(1))?.families == [.sample(1)])
+        #expect(try await store.standing(ofAccount: .sample(1))?.passkeys == [.sample(1)])
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: AccountStoreKind.allCases)
+    func `gives a used token its successor, again and again for a while`(kind: AccountStoreKind) async throws {
+        let (store, owner) = try await store(kind)
+        let outcome = try await store.use(.sample(0, to: 1))
+        guard case .rotated(let grant) = outcome else { throw CancellationError() }
+        #expect(grant.account.id == .sample(1) && grant.account.families == [.sample(1)])
+        #expect(grant.beginner == .passkey(.sample(1)) && grant.expiresAt == 102_000)
+        for time in [2_000, 2_001, 62_000, 1_000] as [Int64] {
+            #expect(try await store.use(.sample(0, to: 9, at: time)).repeatedSealed == [1])
+        }
+        #expect(try await store.use(.sample(1, to: 2)).isRotated)
+        #expect(try await store.families(of: .sample(1)).map(\.hash) == [tokenHash(2)])
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: AccountStoreKind.allCases)
+    func `gives it once more later`(kind: AccountStoreKind) async throws {
+        let (store, owner) = try await store(kind)
+        _ = try await store.use(.sample(0, to: 1))
+        #expect(try await store.use(.sample(0, to: 8, at: 62_001)).repeatedSealed == [1])
+        #expect(try await store.use(.sample(0, to: 9, at: 62_002)) == .repeatedTooOften(.sample(1)))
+        #expect(try await store.use(.sample(1, to: 2, at: 62_003)).isRotated)
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: AccountStoreKind.allCases)
+    func `ends a family whose token is used after its successor`(kind: AccountStoreKind) async throws {
+        let (store, owner) = try await store(kind)
+        _ = try await store.use(.sample(0, to: 1))
+        _ = try await store.use(.sample(1, to: 2))
+        #expect(try await store.use(.sample(0, to: 9)) == .reused(.sample(1)))
+        #expect(try await store.use(.sample(2, to: 3)) == .unknown)
+        #expect(try await store.standing(ofAccount: .sample(1))?.families == [])
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: AccountStoreKind.allCases)
+    func `changes nothing for another key`(kind: AccountStoreKind) async throws {
+        let (store, owner) = try await store(kind)
+        let other = [UInt8](repeating: 7, count: RefreshLimits.hashBytes)
+        _ = try await store.use(.sample(0, to: 1))
+        _ = try await store.use(.sample(1, to: 2))
+        for token in 0...3 {
+            #expect(try await store.use(.sample(token, to: 9, key: other)) == .wrongKey(.sample(1)))
+        }
+        #expect(try await store.use(.sample(2, to: 3)).isRotated)
+        #expect(try await store.use(.sample(0, to: 1, of: 2)) == .unknown)
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: AccountStoreKind.allCases)
+    func `forgets what has expired`(kind: AccountStoreKind) async throws {
+        let (store, owner) = try await store(kind)
+        #expect(try await store.use(.sample(0, to: 1, at: 101_000)) == .expired)
+        #expect(try await store.expireFamilies(at: 100_999) == 0)
+        #expect(try await store.use(.sample(0, to: 1, at: 100_999)).isRotated)
+        #expect(try await store.expireFamilies(at: 101_000) == 0)
+        #expect(try await store.expireFamilies(at: 200_999) == 1)
+        #expect(try await store.use(.sample(1, to: 2, at: 102_000)) == .unknown)
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: AccountStoreKind.allCases)
+    func `has a maximum of families, of which the idle one ends`(kind: AccountStoreKind) async throws {
+        let (store, owner) = try await store(kind)
+        for number in 2...RefreshLimits.maximumFamilies {
+            #expect(try await store.begin(.sample(number, at: 1_000 + Int64(number))) == .begun)
+        }
+        #expect(try await store.use(.sample(0, to: 1, at: 3_000)).isRotated)
+        #expect(try await store.begin(.sample(500, at: 4_000)) == .begun)
+        let names = Set(try await store.families(of: .sample(1)).map(\.id))
+        #expect(names.count == RefreshLimits.maximumFamilies)
+        #expect(names.contains(.sample(1)) && !names.contains(.sample(2)) && names.contains(.sample(500)))
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: AccountStoreKind.allCases)
+    func `ends families by name, account, beginner and altogether`(kind: AccountStoreKind) async throws {
+        let (store, owner) = try await store(kind)
+        _ = try await store.begin(.sample(2), maximum: 10)
+        _ = try await store.join(.sample(1), to: .sample(1))
+        func begin(_ number: Int, _ beginner: RefreshBeginner, account: UInt8 = 1) async throws {
+            #expect(try await store.begin(.sample(number, account: account, beginner: beginner)) == .begun)
+        }
+        #expect(try await store.end(.family(.sample(1)), at: 5) == 1)
+        #expect(try await store.end(.family(.sample(1)), at: 5) == 0)
+        try await begin(2, .device(.sample(1)))
+        try await begin(3, .passkey(.sample(1)))
+        #expect(try await store.end(.passkey(.sample(1)), at: 5) == 1)
+        #expect(try await store.families(of: .sample(1)).map(\.id) == [.sample(2)])
+        #expect(try await store.end(.device(.sample(1)), at: 5) == 1)
+        try await begin(4, .device(.sample(1)))
+        try await begin(5, .passkey(.sample(2)), account: 2)
+        #expect(try await store.end(.account(.sample(1)), at: 5) == 1)
+        #expect(try await store.families(of: .sample(2)).map(\.id) == [.sample(5)])
+        try await begin(6, .passkey(.sample(1)))
+        #expect(try await store.end(.all, at: 5) == 2)
+        #expect(try await store.use(.sample(0, to: 1, of: 6)) == .unknown)
+        try await begin(7, .passkey(.sample(1)))
+        #expect(try await store.use(.sample(0, to: 1, of: 7)).isRotated)
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: AccountStoreKind.allCases)
+    func `ends a family with what began it`(kind: AccountStoreKind) async throws {
+        let (store, owner) = try await store(kind)
+        _ = try await store.add(.sample(11), to: .sample(1))
+        _ = try await store.join(.sample(1), to: .sample(1))
+        _ = try await store.begin(.sample(2, beginner: .passkey(.sample(11))))
+        _ = try await store.begin(.sample(3, beginner: .device(.sample(1))))
+        #expect(try await store.remove(.sample(11), of: .sample(1), at: 5))
+        #expect(try await store.use(.sample(0, to: 1, of: 2)) == .unknown)
+        #expect(try await store.remove(device: .sample(1), of: .sample(1)))
+        #expect(try await store.use(.sample(0, to: 1, of: 3)) == .unknown)
+        #expect(try await store.begin(.sample(4, beginner: .passkey(.sample(11)))) == .ended)
+        #expect(try await store.begin(.sample(5, beginner: .device(.sample(1)))) == .ended)
+        #expect(try await store.close(.sample(1), at: 5))
+        #expect(try await store.use(.sample(0, to: 1)) == .unknown)
+        #expect(try await store.begin(.sample(6)) == .ended)
+        #expect(try await store.begin(.sample(7, account: 9)) == .ended)
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: AccountStoreKind.allCases)
+    func `gives pairs of equal uses one successor`(kind: AccountStoreKind) async throws {
+        let (store, owner) = try await store(kind)
+        for token in 0..<100 {
+            async let one = store.use(.sample(token, to: token + 1))
+            async let other = store.use(.sample(token, to: token + 1))
+            let outcomes = try await [one, other]
+            #expect(outcomes.count(where: \.isRotated) == 1)
+            #expect(outcomes.compactMap(\.repeatedSealed) == [[UInt8(token + 1)]])
+        }
+        #expect(try await store.families(of: .sample(1)).map(\.hash) == [tokenHash(100)])
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: AccountStoreKind.allCases)
+    func `has no token that is good after an end`(kind: AccountStoreKind) async throws {
+        let (store, owner) = try await store(kind)
+        for number in 2..<30 {
+            _ = try await store.begin(.sample(number, at: 1_000 + Int64(number)))
+            async let use = store.use(.sample(0, to: 1, of: number))
+            async let end = store.end(.account(.sample(1)), at: 5)
+            _ = try await (use, end)
+            #expect(try await store.use(.sample(1, to: 2, of: number)) == .unknown)
+            #expect(try await store.use(.sample(0, to: 2, of: number)) == .unknown)
+        }
+        withExtendedLifetime(owner) {}
+    }
+}
