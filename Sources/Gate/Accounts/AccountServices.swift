@@ -32,16 +32,18 @@ package struct AccountServices: Sendable {
     package var challenges: PasskeyChallenges
     package var limits: EndpointLimits
     package var signUps: SignUpLimits
+    package var refresh: RefreshRules
 
     package init(
         name: String, relyingParty: RelyingParty, policy: RegistrationPolicy, signUp: SignUpRule, maximumAccounts: Int,
         maximumBodyBytes: Int, tokens: TokenSettings, store: any AccountStore, keys: any KeyRegistry,
-        challenges: PasskeyChallenges, limits: EndpointLimits, signUps: SignUpLimits
+        challenges: PasskeyChallenges, limits: EndpointLimits, signUps: SignUpLimits,
+        refresh: RefreshRules = RefreshRules()
     ) {
         (self.name, self.relyingParty, self.policy, self.signUp) = (name, relyingParty, policy, signUp)
         (self.maximumAccounts, self.maximumBodyBytes, self.tokens) = (maximumAccounts, maximumBodyBytes, tokens)
         (self.store, self.keys, self.challenges) = (store, keys, challenges)
-        (self.limits, self.signUps) = (limits, signUps)
+        (self.limits, self.signUps, self.refresh) = (limits, signUps, refresh)
     }
 }
 

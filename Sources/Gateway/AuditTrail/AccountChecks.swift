@@ -17,6 +17,11 @@ extension AdmissionCheck {
         case .freshPasskey: "a passkey was used for this request"
         case .signUp: "ACCOUNT_SIGN_UP allows a new account"
         case .accountRoom: "there is room, and nobody else has the passkey or device"
+        case .refreshKnown: "the refresh token's family is there"
+        case .refreshKey: "the proof is of the family's key"
+        case .refreshLifetime: "the refresh token has not expired"
+        case .refreshUnused: "the refresh token's successor was not used"
+        case .refreshRepeat: "the refresh token is repeated soon, or once later"
         default: nil
         }
     }
@@ -46,6 +51,15 @@ extension AdmissionCheck {
             "ACCOUNT_SIGN_UP is off, or proven and the client has shown nothing that an account may begin with."
         case .accountRoom:
             "The account has 10 passkeys or 16 devices, another account has this one, or MAX_ACCOUNTS are made."
+        case .refreshKnown:
+            "The player has signed out, or the family was ended, or the store is a restored copy. The player signs in again."
+        case .refreshKey:
+            "Somebody else has the token, or the client has lost its key. Nothing was revoked. The player signs in again."
+        case .refreshLifetime: "Nobody used it for REFRESH_TOKEN_TTL_DAYS. The player signs in again."
+        case .refreshUnused:
+            "Two use the tokens of one family, or a client doesn't store the successor before it uses it. The family has ended: the player signs in again."
+        case .refreshRepeat:
+            "The client has lost the answer several times, and repeats later than REFRESH_REPEAT_SECONDS. The player signs in again."
         default: nil
         }
     }

@@ -46,6 +46,16 @@ struct AccountBody {
         return label
     }
 
+    /// A member that is a text; nil if there is none.
+    func text(_ name: String) -> String? { object[name]?.string }
+
+    /// A member that is true or false; false if there is none.
+    func flag(_ name: String) throws(RefusedRequest) -> Bool {
+        guard let value = object[name], !value.isNull else { return false }
+        guard case .bool(let flag) = value else { throw .malformed("\(name) is neither true nor false") }
+        return flag
+    }
+
     /// `dpop_jkt` (RFC 9449 section 10): the key that will sign the proof.
     func keyThumbprint() throws(RefusedRequest) -> JWKThumbprint {
         guard let text = object["dpop_jkt"]?.string, let thumbprint = JWKThumbprint(text: text) else {

@@ -10,6 +10,7 @@ package struct AccountAct: Hashable, Sendable {
         case deviceJoined = "device joined"
         case deviceRemoved = "device removed"
         case accountRemoved = "account removed"
+        case signedOut = "signed out"
     }
 
     package let kind: Kind

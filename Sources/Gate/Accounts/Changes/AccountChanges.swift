@@ -88,7 +88,7 @@ package struct AccountChanges: Sendable {
     }
 
     private func signedIn(_ principal: Principal) throws(RefusedRequest) -> (AccountID, key: [UInt8]) {
-        guard case .account(let id, let key) = principal.accountEvidence else {
+        guard case .account(let id, let key, _) = principal.accountEvidence else {
             throw RefusedRequest(
                 Refusal(
                     .freshPasskeyRequired, detail: "not a player who has signed in",
@@ -173,7 +173,7 @@ extension AccountChanges {
 }
 
 /// A device's assertion over a challenge of its own.
-private struct DeviceAssertion {
+struct DeviceAssertion: Sendable {
     let id: KeyID
     let object: [UInt8]
     let challenge: [UInt8]

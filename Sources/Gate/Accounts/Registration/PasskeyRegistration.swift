@@ -55,7 +55,7 @@ package struct PasskeyRegistration: Sendable {
         _ body: AccountBody, for principal: Principal?, at moment: Moment
     ) async throws(RefusedRequest) -> (RegistrationGrant, known: [Passkey]) {
         switch principal?.accountEvidence {
-        case .account(let id, let key):
+        case .account(let id, let key, _):
             try await FreshPasskey(services).require(body, of: id, key: key, at: moment)
             return (RegistrationGrant(.add, id), try await passkeys(of: id))
         case .device(let device, let isFresh):
@@ -208,7 +208,7 @@ package struct PasskeyRegistration: Sendable {
     /// A device may have left the account since the options.
     private func requireOwner(of id: AccountID, _ principal: Principal?) async throws(RefusedRequest) {
         switch principal?.accountEvidence {
-        case .account(let owner, _) where owner == id: return
+        case .account(let owner, _, _) where owner == id: return
         case .device(let device, _):
             if try await account(of: device) == id { return }
         default: break

@@ -54,9 +54,13 @@ package struct SignIn: Sendable {
             case .success(let decided): signedIn = try decided.get()
             case .failure(let error): throw .storeUnavailable(error)
             }
-            let token = try services.tokens.accountToken(
-                for: signedIn.account, signedInWith: signedIn.passkey, app: services.relyingParty.id, signedIn.proof,
+            let next = try await services.begin(
+                .passkey(signedIn.passkey), of: signedIn.account, key: signedIn.proof.key.thumbprint.bytes,
                 at: request.moment)
+            let refreshed = Refreshed(
+                account: signedIn.account, beginner: .passkey(signedIn.passkey), next: next, proof: signedIn.proof,
+                isFirst: true)
+            let token = try services.tokens(for: refreshed, at: request.moment)
             let remark = signedIn.isEligibilityChanged ? "the passkey's eligibility for backups has changed" : nil
             return .signedIn(token, remark: remark)
         } catch {

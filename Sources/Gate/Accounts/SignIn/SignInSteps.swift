@@ -76,7 +76,9 @@ struct SignInSteps: DecisionSteps {
         if let refusal = refuse(found.account.id) { throw RefusedRequest(refusal) }
         verified = Verified(
             account: found.account, use: use, challenge: challenge, isEligibilityChanged: isChanged)
-        return try look(services.tokens.lookAtSignIn(to: found.account, with: passkey.mark, at: began))
+        return try look(
+            services.tokens.lookAtSignIn(
+                to: found.account, with: AccountCredential(passkey: passkey.mark), at: began))
     }
 
     private mutating func look(_ look: SignInLook) throws(RefusedRequest) -> Step<Result<SignedIn, RefusedRequest>> {

@@ -24,12 +24,15 @@ package final class PasskeyChallenges: Sendable {
         case authentication = 2
         /// A device joins an account.
         case device = 3
+        /// A device that has joined signs its player in.
+        case deviceAuthentication = 4
 
         var kind: SingleUseMark.Kind {
             switch self {
             case .registration: .passkeyRegistration
             case .authentication: .passkeyAuthentication
             case .device: .accountDevice
+            case .deviceAuthentication: .deviceAuthentication
             }
         }
     }

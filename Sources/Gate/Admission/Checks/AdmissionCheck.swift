@@ -96,6 +96,15 @@ package enum AdmissionCheck: String, CaseIterable, Sendable {
     case signUp = "sign_up"
     case accountRoom = "account_room"
 
+    // Of a refresh token.
+    case refreshKnown = "refresh_known"
+    case refreshKey = "refresh_key"
+    case refreshLifetime = "refresh_lifetime"
+    /// Its successor wasn't used.
+    case refreshUnused = "refresh_unused"
+    /// It is used the first time, again within REFRESH_REPEAT_SECONDS, or once more later.
+    case refreshRepeat = "refresh_repeat"
+
     // Of requests in general, and behind the credential.
     case queue, body
     case claimedApp = "claimed_app"

@@ -24,7 +24,7 @@ package enum CheckOrder {
             case .authorization:
                 method.hasSameBytes(as: MethodChecks.signedLabel)
                     ? [signedAuthorization, authorization] : [authorization, signedAuthorization]
-            case .account: [signIn, accountChange]
+            case .account: [signIn, accountChange, refresh]
             }
         let fitting = check.flatMap { check in possible.first { $0.contains(check) } } ?? possible[0]
         return fitting.enumerated().filter { fitting.firstIndex(of: $0.element) == $0.offset }.map(\.element)
@@ -76,6 +76,10 @@ package enum CheckOrder {
         + ceremony + [
             .attestationForm, .passkeyAlgorithm, .attestationStatement, .attestationTrust, .credentialID, .signature,
         ] + key + [.assertionForm, .appID, .counter, .counterStored, .keyStored, .accountRoom, .auditLog]
+
+    private static let refresh: [AdmissionCheck] =
+        [.queue, .rateLimit, .body] + proof + [.replay, .keyStore, .refreshKnown, .refreshKey, .refreshLifetime]
+        + [.refreshUnused, .refreshRepeat, .blockList, .account, .developmentToken, .signingKey, .auditLog]
 
     private static let registration: [AdmissionCheck] =
         [.queue, .rateLimit, .body, .challenge] + attestation + [.keyRevoked, .auditLog, .keyStored]

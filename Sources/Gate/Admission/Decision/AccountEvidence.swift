@@ -4,8 +4,10 @@ package import KeyStore
 package enum AccountEvidence: Sendable {
     /// The player has signed in to it.
     ///
-    /// - Parameter key: the thumbprint of the key that the access token is bound to.
-    case account(AccountID, key: [UInt8])
+    /// - Parameters:
+    ///   - key: the thumbprint of the key that the access token is bound to.
+    ///   - family: of the refresh tokens that it came with.
+    case account(AccountID, key: [UInt8], family: RefreshFamilyID? = nil)
     /// A device, which may have joined an account.
     ///
     /// - Parameter isFresh: it has signed a challenge for this request.

@@ -46,6 +46,13 @@ package struct Refusal: Sendable {
         return refusal
     }
 
+    /// The same, with the subject that it is about; for the audit log.
+    package func naming(_ subject: String?) -> Refusal {
+        var refusal = self
+        refusal.signer = subject
+        return refusal
+    }
+
     /// The same, for what is kept while a session lasts.
     var withTextsMade: Refusal {
         var refusal = self

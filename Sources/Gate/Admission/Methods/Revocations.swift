@@ -19,6 +19,8 @@ package struct RevokedCredentials: Sendable {
     package let accounts: Set<AccountID>
     /// Passkeys that were removed.
     package let passkeys: Set<PasskeyMark>
+    /// Families of refresh tokens that were ended.
+    package let families: Set<RefreshFamilyID>
     /// Signing keys, by `kid`.
     package let signingKeys: Set<String>
 
@@ -27,10 +29,12 @@ package struct RevokedCredentials: Sendable {
         grants = revocations.grants
         accounts = revocations.accounts
         passkeys = revocations.passkeys
+        families = revocations.families
         signingKeys = Set(revocations.signingKeys.revoked.map(\.id))
     }
 
     package var isEmpty: Bool {
         keys.isEmpty && grants.isEmpty && signingKeys.isEmpty && accounts.isEmpty && passkeys.isEmpty
+            && families.isEmpty
     }
 }

@@ -50,25 +50,25 @@ package struct GateStore: Sendable {
         case .grant(let id):
             return .grant(
                 try development?.status(ofGrant: id, at: moment.unixMilliseconds) ?? .refused(.unknown))
-        case .account(let id, let passkey): return try account(id, with: passkey, at: moment)
+        case .account(let id, let credential): return try account(id, with: credential, at: moment)
         case .trying(let question):
             do throws(KeyRegistryError) { return try answerAtOnce(question, at: moment) } catch {
                 return .failed(error)
             }
-        case .ticket, .own, .redeem, .attestation, .enrol, .use, .beginErasure, .passkey, .usePasskey: return nil
+        case .ticket, .own, .redeem, .attestation, .enrol, .use, .beginErasure, .passkey, .usePasskey, .refresh:
+            return nil
         }
     }
 
     private func account(
-        _ id: AccountID, with passkey: PasskeyMark, at moment: Moment
+        _ id: AccountID, with credential: AccountCredential, at moment: Moment
     ) throws(KeyRegistryError) -> StoreAnswer? {
         switch accounts {
         case nil: return .account(nil)
         case .immediate(let registry): return .account(try registry.standing(ofAccount: id))
         case .shared(let standings):
-            guard let known = standings.current(of: id, at: moment.monotonic), known.passkeys.contains(passkey) else {
-                return nil
-            }
+            guard let known = standings.current(of: id, at: moment.monotonic), credential.problem(in: known) == nil
+            else { return nil }
             return .account(known)
         }
     }

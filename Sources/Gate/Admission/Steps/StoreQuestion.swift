@@ -16,12 +16,14 @@ package enum StoreQuestion: Sendable {
     case grant(String)
     /// What the store has of an account.
     ///
-    /// - Parameter passkey: that it should have; what is known of an account without it may be old.
-    case account(AccountID, with: PasskeyMark)
+    /// - Parameter credential: that it should have; what is known of an account without it may be old.
+    case account(AccountID, with: AccountCredential)
     /// A passkey, and whose it is. For callers that may wait.
     case passkey(PasskeyMark)
     /// Records the use of a passkey, and spends the mark of its challenge. For callers that may wait.
     case usePasskey(PasskeyUse, spending: (SingleUseMark, StoreIncarnation)?)
+    /// Uses a refresh token. For callers that may wait.
+    case refresh(RefreshUse)
     /// One step with a ticket.
     case ticket(TicketQuestion)
     /// A question of a method that has a store of its own. It is asked once, and answered once, on any thread.
@@ -101,6 +103,7 @@ package enum StoreAnswer: Sendable {
     case account(AccountStanding?)
     case passkey(FoundPasskey?)
     case usePasskey(PasskeySpending)
+    case refresh(RefreshOutcome)
     case ticket(TicketAnswer)
     case own(any Sendable)
     case redeem(GrantStatus)

@@ -27,6 +27,7 @@ package struct WaitingStore: Sendable {
             return .beginErasure
         case .passkey(let mark): return .passkey(try await accountStore().passkey(mark))
         case .usePasskey(let use, let mark): return .usePasskey(try await accountStore().use(use, spending: mark))
+        case .refresh(let use): return .refresh(try await accountStore().use(use))
         case .trying(let question):
             do throws(KeyRegistryError) { return try await answer(question, of: store, at: moment) } catch {
                 return .failed(error)
@@ -80,6 +81,13 @@ extension WaitingStore {
     package init(keys: (any KeyRegistry)?, accounts: (any AccountStore)?) {
         self.init(keys: keys, attestations: nil)
         self.accounts = accounts
+    }
+
+    /// One question of a caller that may wait.
+    package func ask(
+        _ question: StoreQuestion, of store: GateStore, at moment: Moment
+    ) async throws(KeyRegistryError) -> StoreAnswer {
+        try await answer(question, of: store, at: moment)
     }
 }
 

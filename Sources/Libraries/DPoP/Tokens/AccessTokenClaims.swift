@@ -33,22 +33,27 @@ public struct AccessTokenClaims: Hashable, Sendable {
     public var isDevelopment: Bool
     /// `passkey`: the passkey that the subject, an account, has signed in with; nil for all others.
     public var passkey: String?
+    /// `device`: the attested device that the subject, an account, has signed in with; nil for all others.
+    public var device: String?
+    /// `family`: the refresh tokens that the token was issued with, which it ends with; nil for all others.
+    public var family: String?
 
     public init(
         issuer: String, audience: [String], subject: String, app: String, admissionMethod: String, tokenID: String,
-        issuedAt: Date, expiresAt: Date, boundKey: JWKThumbprint, isDevelopment: Bool = false, passkey: String? = nil
+        issuedAt: Date, expiresAt: Date, boundKey: JWKThumbprint, isDevelopment: Bool = false, passkey: String? = nil,
+        device: String? = nil, family: String? = nil
     ) {
         (self.issuer, self.audience, self.subject, self.app) = (issuer, audience, subject, app)
         (self.admissionMethod, self.tokenID, self.issuedAt) = (admissionMethod, tokenID, issuedAt)
         (self.expiresAt, self.boundKey, self.isDevelopment) = (expiresAt, boundKey, isDevelopment)
-        self.passkey = passkey
+        (self.passkey, self.device, self.family) = (passkey, device, family)
     }
 
     /// The value of `mode` in a token and in its response, if ``isDevelopment``.
     public static let developmentMode = "dev"
 }
 
-/// The claims that an access token must have, `mode` and `passkey`.
+/// The claims that an access token must have, and the others.
 public enum AccessTokenClaim: String, Hashable, Sendable, CaseIterable {
     case issuer = "iss"
     case audience = "aud"
@@ -59,7 +64,7 @@ public enum AccessTokenClaim: String, Hashable, Sendable, CaseIterable {
     case issuedAt = "iat"
     case expiresAt = "exp"
     case confirmation = "cnf"
-    case mode, passkey
+    case mode, passkey, device, family
 }
 
 extension AccessTokenClaims {
@@ -78,6 +83,8 @@ extension AccessTokenClaims {
         writer.member("cnf", json: confirmation.object)
         if isDevelopment { writer.member("mode", Self.developmentMode) }
         if let passkey { writer.member("passkey", passkey) }
+        if let device { writer.member("device", device) }
+        if let family { writer.member("family", family) }
         return writer.object
     }
 
@@ -101,7 +108,12 @@ extension AccessTokenClaims {
         expiresAt = try time(.expiresAt)
         boundKey = try Self.boundKey(object)
         isDevelopment = try Self.isDevelopment(object)
-        passkey = object[AccessTokenClaim.passkey.rawValue] == nil ? nil : try text(.passkey)
+        func optionalText(_ claim: AccessTokenClaim) throws(AccessTokenRefusal) -> String? {
+            object[claim.rawValue] == nil ? nil : try text(claim)
+        }
+        passkey = try optionalText(.passkey)
+        device = try optionalText(.device)
+        family = try optionalText(.family)
     }
 
     /// One text, or an array of them (RFC 7519 section 4.1.3).

@@ -44,6 +44,7 @@ package struct SingleUseMark: Hashable, Sendable {
         case passkeyRegistration = 8
         case passkeyAuthentication = 9
         case accountDevice = 10
+        case deviceAuthentication = 11
     }
 
     package let kind: Kind

@@ -40,10 +40,7 @@ package struct AccessTokenProof: AdmissionProof {
     }
 
     private static func subject(_ claims: AccessTokenClaims) -> Subject {
-        if let passkey = claims.passkey {
-            return AccountSubject(account: claims.subject, passkey: passkey, key: claims.boundKey.bytes)
-                .map(Subject.account) ?? .unknown
-        }
+        if claims.isOfAccount { return AccountSubject(claims).map(Subject.account) ?? .unknown }
         return claims.isDevelopment
             ? TokenSubjectName.grant(in: claims.subject).map(Subject.grant) ?? .unknown
             : KeyID(text: claims.subject).map(Subject.device) ?? .unknown
@@ -91,7 +88,7 @@ package struct AccessTokenProof: AdmissionProof {
         switch subject {
         case .device(let key): .device(key, isFresh: false)
         case .grant(let id): AccountEnd.grant(id).origin.map(AccountEvidence.origin)
-        case .account(let account): .account(account.id, key: account.key)
+        case .account(let account): .account(account.id, key: account.key, family: account.credential.family)
         case .unknown: nil
         }
     }

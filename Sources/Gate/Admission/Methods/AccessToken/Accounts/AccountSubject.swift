@@ -1,11 +1,12 @@
+import DPoP
 package import KeyStore
 import StateCoding
 
-/// The account that an access token was issued to, and the passkey that it was signed in with. With the account's
+/// The account that an access token was issued to, and what it was signed in with. With the account's
 /// standing, it also has what the account ends with.
 package struct AccountSubject: Codable, Hashable, Sendable {
     package let id: AccountID
-    let passkey: PasskeyMark
+    let credential: AccountCredential
     /// The thumbprint of the key that the token is bound to.
     let key: [UInt8]
     /// ``AccountOrigin/Kind``; nil before the store was asked.
@@ -16,13 +17,13 @@ package struct AccountSubject: Codable, Hashable, Sendable {
     private(set) var certificate: CertificateNumber?
 
     /// - Returns: nil for what no gateway issues.
-    init?(account: String, passkey: String, key: [UInt8]) {
-        guard let id = AccountID(text: account), let mark = PasskeyMark(text: passkey) else { return nil }
-        self.init(id, passkey: mark, key: key)
+    init?(_ claims: AccessTokenClaims) {
+        guard let id = AccountID(text: claims.subject), let credential = AccountCredential(claims) else { return nil }
+        self.init(id, credential, key: claims.boundKey.bytes)
     }
 
-    init(_ id: AccountID, passkey: PasskeyMark, key: [UInt8]) {
-        (self.id, self.passkey, self.key) = (id, passkey, key)
+    init(_ id: AccountID, _ credential: AccountCredential, key: [UInt8]) {
+        (self.id, self.credential, self.key) = (id, credential, key)
     }
 
     func noting(_ standing: AccountStanding) -> AccountSubject {
@@ -39,7 +40,7 @@ package struct AccountSubject: Codable, Hashable, Sendable {
     var method: MethodName { AccessTokenMethod.AccountNames.name(of: kind.flatMap(AccountOrigin.Kind.init)) }
 
     func isEnded(by revoked: RevokedCredentials) -> Bool {
-        revoked.accounts.contains(id) || revoked.passkeys.contains(passkey)
+        revoked.accounts.contains(id) || credential.isEnded(by: revoked)
             || grant.map(revoked.grants.contains) ?? false
     }
 }
@@ -72,7 +73,7 @@ extension TokenSubject {
     func lookAt(_ account: AccountSubject) -> Look {
         settings.accounts == nil
             ? .known(.refused(Self.accountEnded("accounts are off")))
-            : .ask(.account(account.id, with: account.passkey))
+            : .ask(.account(account.id, with: account.credential))
     }
 
     /// What the account ends with is asked for last.
@@ -82,9 +83,7 @@ extension TokenSubject {
             return .refused(
                 .token(.deviceBlocked, detail: "the token's account is closed", failed: FailedCheck(.account)))
         }
-        guard found.passkeys.contains(account.passkey) else {
-            return .refused(Self.accountEnded("the passkey that the token was issued for is removed"))
-        }
+        if let problem = account.credential.problem(in: found) { return .refused(Self.accountEnded(problem)) }
         guard found.origin.kind.endsWithProof else { return .good(nil) }
         switch AccountEnd(found.origin) {
         case nil: return .refused(Self.accountEnded("what the account ends with can't be read"))

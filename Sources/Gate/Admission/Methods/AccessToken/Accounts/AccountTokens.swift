@@ -12,6 +12,20 @@ package struct IssuedAccountToken: Sendable {
     package let id: String
     /// For `DPoP-Nonce`; nil if the client needs no new one.
     package let freshNonce: String?
+    package var refresh: Refresh?
+
+    /// The refresh token beside it.
+    package struct Refresh: Sendable {
+        /// Secret.
+        package let text: String
+        package let lifetimeSeconds: Int
+        /// The player has signed in; otherwise he has used the refresh token before.
+        package let isFirst: Bool
+
+        package init(text: String, lifetimeSeconds: Int, isFirst: Bool) {
+            (self.text, self.lifetimeSeconds, self.isFirst) = (text, lifetimeSeconds, isFirst)
+        }
+    }
 }
 
 /// Whether a player may sign in to an account.
@@ -25,9 +39,9 @@ package enum SignInLook: Sendable {
 extension TokenSettings {
     /// By the same rules as for the use of a token.
     package func lookAtSignIn(
-        to account: AccountStanding, with passkey: PasskeyMark, at moment: Moment
+        to account: AccountStanding, with credential: AccountCredential, at moment: Moment
     ) -> SignInLook {
-        let subject = AccountSubject(account.id, passkey: passkey, key: [])
+        let subject = AccountSubject(account.id, credential, key: [])
         return look(TokenSubject(self).standing(of: subject, account, at: moment))
     }
 
@@ -49,16 +63,16 @@ extension TokenSettings {
     ///   - app: `client_id`.
     ///   - proof: of the key that the token is bound to, used up.
     package func accountToken(
-        for account: AccountID, signedInWith passkey: PasskeyMark, app: String, _ proof: VerifiedProof,
-        at moment: Moment
+        for account: AccountID, by credential: AccountCredential, app: String, _ proof: VerifiedProof, at moment: Moment
     ) throws(RefusedRequest) -> IssuedAccountToken {
         let (time, nonces) = (moment.date, serverNonces(at: moment))
         let lifetime = accounts?.lifetimeSeconds ?? AccountSettings.defaultLifetimeSeconds
         let id = TokenID.make()
-        let claims = AccessTokenClaims(
+        var claims = AccessTokenClaims(
             issuer: issuer, audience: [audience], subject: account.text, app: app,
-            admissionMethod: AccessTokenMethod.accountName.label, tokenID: id, issuedAt: time,
-            expiresAt: time + Double(lifetime), boundKey: proof.key.thumbprint, passkey: passkey.text)
+            admissionMethod: credential.method.label, tokenID: id, issuedAt: time,
+            expiresAt: time + Double(lifetime), boundKey: proof.key.thumbprint)
+        credential.note(in: &claims)
         guard let signer = keys.signer(at: time), let text = try? claims.sign(with: signer) else {
             throw .unavailable("there is no signing key", FailedCheck(.signingKey))
         }

@@ -1,0 +1,104 @@
+package import Admission
+import Crypto
+import DPoP
+package import KeyStore
+import StrictJSON
+
+/// Signs players in by a device that has joined their account: `POST /api/auth/device/authenticate` and its options,
+/// without the HTTP.
+package struct DeviceSignIn: Sendable {
+    private let services: AccountServices
+
+    package init(_ services: AccountServices) { self.services = services }
+
+    /// A challenge for the device's assertion, which is bound to the key of the proof. Nothing is stored. For reactors,
+    /// too.
+    package func options(_ request: TokenRequest) -> Result<[UInt8], RefusedRequest> {
+        do throws(RefusedRequest) {
+            if let refusal = services.limits.refuseChallenge(to: request.address, at: request.moment.monotonic) {
+                throw RefusedRequest(refusal)
+            }
+            let body = try AccountBody(request.body, maximumBytes: services.maximumBodyBytes)
+            let key = try body.keyThumbprint()
+            return .success(
+                services.challenges.issue(for: .deviceAuthentication, binding: key.bytes, at: request.moment))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Not for reactors. The body has `assertion`, as for a device that joins. The order is rate, failures, body, proof,
+    /// challenge, assertion, account, block list.
+    ///
+    /// - Parameter refuse: for the block list, with the account and with the device.
+    package func signIn(
+        _ request: TokenRequest, by gate: Gate, unless refuse: @escaping @Sendable (Identity) -> Refusal?
+    ) async -> SignInOutcome {
+        let (address, time) = (request.address, request.moment.monotonic)
+        if let refusal = services.limits.refuseToken(to: address, at: time)
+            ?? gate.refuseSignIn(from: address, at: time)
+        {
+            return .refused(refusal)
+        }
+        do throws(RefusedRequest) {
+            guard let devices = services.tokens.devices else {
+                throw RefusedRequest(Refusal(.appAttestNotConfigured, detail: "App Attest is not configured"))
+            }
+            let body = try AccountBody(request.body, maximumBytes: services.maximumBodyBytes)
+            let assertion = try DeviceAssertion(try body.object("assertion"), devices)
+            let unspent = try services.tokens.checkProof(of: request)
+            let (account, proof) = try await verify(assertion, devices, unspent, at: request.moment, unless: refuse)
+            let next = try await services.begin(
+                .device(assertion.id), of: account, key: proof.key.thumbprint.bytes, at: request.moment)
+            let refreshed = Refreshed(
+                account: account, beginner: .device(assertion.id), next: next, proof: proof, isFirst: true)
+            return .signedIn(try services.tokens(for: refreshed, at: request.moment), remark: nil)
+        } catch {
+            return .refused(gate.afterCountingSignIn(error.refusal, from: address, at: time))
+        }
+    }
+
+    private func verify(
+        _ assertion: DeviceAssertion, _ devices: AppAttestSettings, _ unspent: UnspentProof, at moment: Moment,
+        unless refuse: @Sendable (Identity) -> Refusal?
+    ) async throws(RefusedRequest) -> (AccountID, VerifiedProof) {
+        if let refusal = refuse(.device(assertion.id)) { throw RefusedRequest(refusal) }
+        try services.tokens.refuseUsed(unspent, at: .token, in: moment, freshBy: .challenge)
+        let challenge = try services.challenges.spend(
+            assertion.challenge, for: .deviceAuthentication, binding: unspent.key.thumbprint.bytes,
+            at: moment.monotonic
+        ).spent()
+        // The challenge is used once in the fleet, and is bound to the proof's key.
+        let own = services.tokens.claim(unspent, at: .token, moment, freshBy: .challenge).own
+        let proof = try services.tokens.conclude(unspent, by: own.found(with: .challenge), in: moment)
+        let id = try await devices.verifyDevice(
+            assertion.id, assertion.object, over: Array(SHA256.hash(data: assertion.challenge)), spending: challenge,
+            asking: services.keys, at: moment)
+        let account = try await stored { () throws(KeyRegistryError) in try await services.store.account(ofDevice: id) }
+        guard let account else { throw Self.notJoined }
+        if let refusal = refuse(.account(account)) { throw RefusedRequest(refusal) }
+        try await look(at: account, of: id, at: moment)
+        return (account, proof)
+    }
+
+    /// What the account ends with.
+    private func look(at account: AccountID, of device: KeyID, at moment: Moment) async throws(RefusedRequest) {
+        let found = try await stored { () throws(KeyRegistryError) in
+            try await services.store.standing(ofAccount: account)
+        }
+        guard let found else { throw Self.notJoined }
+        let credential = AccountCredential(device: device)
+        var look = services.tokens.lookAtSignIn(to: found, with: credential, at: moment)
+        if case .ask(let question) = look {
+            let answer = try await stored { () throws(KeyRegistryError) in
+                try await services.waiting.ask(question, of: services.tokens.store, at: moment)
+            }
+            guard case .grant(let standing) = answer else { wrongAnswer(answer) }
+            look = services.tokens.lookAtSignIn(by: standing, to: account)
+        }
+        if case .refused(let refusal) = look { throw RefusedRequest(refusal) }
+    }
+
+    private static let notJoined = RefusedRequest(
+        Refusal(.unknownCredential, detail: "the device has joined no account", failed: FailedCheck(.account)))
+}
