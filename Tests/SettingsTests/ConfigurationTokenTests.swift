@@ -17,6 +17,7 @@ import Testing
         let tokens = try bench.load(bench.least()).configuration.tokens
         #expect(tokens.lifetimeSeconds == 300 && tokens.nonces == .off && tokens.sessionOutlivesToken)
         #expect(tokens.maximumProofs == 100_000)
+        #expect(tokens.refreshLifetimeDays == 30 && tokens.refreshRepeatSeconds == 60)
     }
 
     /// Clients refresh a minute before the end.

@@ -21,7 +21,7 @@ package struct CheckResult: Sendable {
 extension AuditRecord {
     /// The checks of this decision, in their order; empty for a line that is about none.
     package var checks: [CheckResult] {
-        guard let event = CheckOrder.Event(word: event), let method else { return [] }
+        guard let event = decision, let method else { return [] }
         let failed = failedCheck
         let known = failed.flatMap { AdmissionCheck(word: $0) }
         let order = CheckOrder.checks(of: event, by: method, failed: known)
@@ -37,6 +37,12 @@ extension AuditRecord {
                 ? ofFailed(failed, title: check.title, advice: check.advice)
                 : CheckResult(check, index < place ? .passed : .notReached)
         }
+    }
+
+    /// The events about refresh tokens are decisions about an account.
+    private var decision: CheckOrder.Event? {
+        let refreshes: [AuditEntry.Event] = [.refreshReuse, .refreshWrongKey]
+        return refreshes.contains { event.hasSameBytes(as: $0.rawValue) } ? .account : CheckOrder.Event(word: event)
     }
 
     /// The name of the failed check; from the code and the detail, where the line is of a version that didn't write it.

@@ -18,7 +18,9 @@ extension GatewayParts {
             relyingParty: RelyingParty(id: passkeys.relyingPartyID, origins: passkeys.origins), policy: policy,
             signUp: live.accounts.signUp, maximumAccounts: live.accounts.maximumAccounts,
             maximumBodyBytes: live.connections.maximumBodyBytes, tokens: tokens, store: store.accountStore,
-            keys: store.keys, challenges: state.passkeyChallenges, limits: state.endpoints, signUps: state.signUps)
+            keys: store.keys, challenges: state.passkeyChallenges, limits: state.endpoints, signUps: state.signUps,
+            refresh: RefreshRules(
+                lifetimeDays: live.tokens.refreshLifetimeDays, repeatSeconds: live.tokens.refreshRepeatSeconds))
     }
 
     static func platformFiles(_ pinned: StartupPinned, _ state: GatewayState) -> PlatformFiles? {

@@ -15,6 +15,10 @@ package struct AuditEntry: Sendable, Equatable {
         case authorization
         /// A player's sign-in, or what a player does with an account.
         case account
+        /// A refresh token was used after its successor: its family has ended.
+        case refreshReuse = "refresh_reuse"
+        /// A refresh token was shown with a proof of another key than its family's.
+        case refreshWrongKey = "refresh_wrong_key"
         /// The end of a session, with its reason.
         case session
         /// What an operator did, over the control socket or in the console.

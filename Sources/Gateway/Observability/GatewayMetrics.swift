@@ -68,6 +68,10 @@ package final class GatewayMetrics: Sendable {
         counter(.signIns, [("outcome", outcome.rawValue), ("reason", reason.rawValue)]).increment()
     }
 
+    package func refreshed(_ outcome: GateOutcome, reason: some MetricLabel) {
+        counter(.refreshes, [("outcome", outcome.rawValue), ("reason", reason.rawValue)]).increment()
+    }
+
     /// A request refused before the gate, answered or not.
     package func requestRefused(reason: some MetricLabel) {
         counter(.requestsRefused, [("reason", reason.rawValue)]).increment()

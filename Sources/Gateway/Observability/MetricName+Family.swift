@@ -18,7 +18,7 @@ extension MetricName {
             .processStart, .processOpenFiles, .processMaximumFiles:
             .gauge
         case .buildInfo: .info
-        case .gateDecisions, .authorizations, .registrations, .tokens, .signIns, .requestsRefused,
+        case .gateDecisions, .authorizations, .registrations, .tokens, .signIns, .refreshes, .requestsRefused,
             .internalRequestsRefused, .internalConnectionsRefused, .challengesIssued, .challengesSpent,
             .connectionsAccepted,
             .connectionsRefused, .handshakes, .sessionsOpened, .sessionsEnded, .resumes, .relays,
@@ -35,7 +35,8 @@ extension MetricName {
         case .authorizations: "Answers to proxies that ask on /authz."
         case .registrations: "Registrations of devices."
         case .tokens: "Requests for access tokens."
-        case .signIns: "Sign-ins of players with a passkey."
+        case .signIns: "Sign-ins of players with a passkey, or with a device of their account."
+        case .refreshes: "Uses of refresh tokens."
         case .requestsRefused: "Requests that were refused before the gate, answered or not."
         case .internalRequestsRefused: "Requests to the internal listener without its token or a client certificate."
         case .internalConnectionsRefused: "Connections to the internal listener that were closed before a request."

@@ -1,4 +1,5 @@
 package import Admission
+import KeyStore
 
 package struct TokenSection: SettingSection {
     package static let title = "Access tokens"
@@ -13,6 +14,13 @@ package struct TokenSection: SettingSection {
     package let accountLifetimeSeconds = LiveSetting<Int>.integer(
         "ACCOUNT_TOKEN_TTL_SECONDS", default: AccountSettings.defaultLifetimeSeconds, 120...86_400, "s",
         "How long an access token of a player who has signed in with a passkey is valid.")
+    package let refreshLifetimeDays = LiveSetting<Int>.integer(
+        "REFRESH_TOKEN_TTL_DAYS", default: RefreshLimits.defaultLifetimeDays, 1...365, "days",
+        "How long a refresh token is valid; each use gives a new one.",
+        details: "A player who comes back within it stays signed in.")
+    package let refreshRepeatSeconds = LiveSetting<Int>.integer(
+        "REFRESH_REPEAT_SECONDS", default: RefreshLimits.defaultRepeatSeconds, 0...600, "s",
+        "How long the last use of a refresh token may be repeated, with the same result; later once.")
     package let nonces = LiveSetting<NonceDemand>.choice(
         "DPOP_NONCE", default: .off, "Where the proof of a request needs a nonce of the server.",
         details: """

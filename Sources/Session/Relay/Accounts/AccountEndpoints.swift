@@ -45,7 +45,15 @@ final class AccountEndpoints {
             run(exchange, issuing, context) { [signIn = SignIn(services)] in
                 signIn.options(request).map(JSONAnswers.options)
             }
-        case .signIn: signIn(exchange, request, context)
+        case .signIn, .deviceSignIn, .tokenValidation: signIn(exchange, path, request, context)
+        case .deviceSignInOptions:
+            run(exchange, issuing, context) { [signIn = DeviceSignIn(services)] in
+                signIn.options(request).map(JSONAnswers.deviceChallenge)
+            }
+        case .logOut:
+            authenticated(exchange, context) { [logOut = LogOut(services)] in
+                await logOut.logOut(request, of: $0, unless: note).map { JSONAnswers.signedOut() }
+            }
         case .registrationOptions:
             authenticate(exchange, context) { [services] endpoints, exchange, principal in
                 endpoints.run(exchange, endpoints.issuing, context) {
@@ -129,31 +137,50 @@ final class AccountEndpoints {
         _ exchange: HTTPExchange, _ context: RequestContext,
         _ body: @escaping @Sendable (AccountChanges, Principal) async -> Result<HTTPAnswer, RefusedRequest>
     ) {
-        authenticate(exchange, context) { [changes = AccountChanges(services)] endpoints, exchange, principal in
+        authenticated(exchange, context) { [changes = AccountChanges(services)] in await body(changes, $0) }
+    }
+
+    private func authenticated(
+        _ exchange: HTTPExchange, _ context: RequestContext,
+        _ body: @escaping @Sendable (Principal) async -> Result<HTTPAnswer, RefusedRequest>
+    ) {
+        authenticate(exchange, context) { endpoints, exchange, principal in
             guard let principal else {
                 return endpoints.refuse(exchange, Refusal(.appAuthRequired, detail: "no credentials"), context)
             }
-            endpoints.run(exchange, endpoints.issuing, context) { await body(changes, principal) }
+            endpoints.run(exchange, endpoints.issuing, context) { await body(principal) }
         }
     }
 
     // MARK: Off the reactor
 
-    private func signIn(_ exchange: HTTPExchange, _ request: TokenRequest, _ context: RequestContext) {
+    private func signIn(
+        _ exchange: HTTPExchange, _ path: AccountPath, _ request: TokenRequest, _ context: RequestContext
+    ) {
         guard issuing.begin() else { return refuseBusy(exchange, context) }
         let pinned = Pinned((exchange: exchange, endpoints: self), to: exchange.reactor)
-        Task(executorPreference: issuing.threads) { [signIn = SignIn(services), gate, record, issuing] in
-            let outcome = record.orUnwritten(
-                await signIn.signIn(request, by: gate) { gate.refuseBlocked(.account($0)) }, context)
+        Task(executorPreference: issuing.threads) { [services, gate, record, issuing] in
+            let signedIn =
+                switch path {
+                case .tokenValidation:
+                    await Refresh(services).validate(request, by: gate) { gate.refuseBlocked($0) }
+                case .deviceSignIn:
+                    await DeviceSignIn(services).signIn(request, by: gate) { gate.refuseBlocked($0) }
+                default: await SignIn(services).signIn(request, by: gate) { gate.refuseBlocked(.account($0)) }
+                }
+            let outcome = record.orUnwritten(signedIn, context)
             pinned.reactor.submit {
-                pinned.value.endpoints.answer(pinned.value.exchange, outcome, context)
+                pinned.value.endpoints.answer(
+                    pinned.value.exchange, outcome, isRefresh: path == .tokenValidation, context)
                 issuing.end()
             }
         }
     }
 
-    private func answer(_ exchange: HTTPExchange, _ outcome: SignInOutcome, _ context: RequestContext) {
-        record.signedIn(outcome, context)
+    private func answer(
+        _ exchange: HTTPExchange, _ outcome: SignInOutcome, isRefresh: Bool, _ context: RequestContext
+    ) {
+        record.signedIn(outcome, isRefresh: isRefresh, context)
         switch outcome {
         case .signedIn(let token, _): respond(exchange, JSONAnswers.signedIn(token))
         case .refused(let refusal): respond(exchange, JSONAnswers.refusal(refusal, requestID: context.id))

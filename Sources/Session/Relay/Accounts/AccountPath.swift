@@ -9,6 +9,7 @@ enum AccountPath: Equatable {
     /// By the identifier of the device's key.
     case deviceNamed(String)
     case account
+    case tokenValidation, deviceSignIn, deviceSignInOptions, logOut
 
     static let prefix = "/api/auth/"
 
@@ -24,6 +25,10 @@ enum AccountPath: Equatable {
         case "device": self = .device
         case "device/options": self = .deviceOptions
         case "account": self = .account
+        case "token/validate": self = .tokenValidation
+        case "device/authenticate": self = .deviceSignIn
+        case "device/authenticate/options": self = .deviceSignInOptions
+        case "logout": self = .logOut
         default:
             if let id = Self.name(in: rest, after: "passkey/") {
                 self = .passkey(id)
@@ -43,7 +48,9 @@ enum AccountPath: Equatable {
 
     var methods: [RequestMethod] {
         switch self {
-        case .registrationOptions, .registration, .signInOptions, .signIn, .device, .deviceOptions: [.post, .options]
+        case .registrationOptions, .registration, .signInOptions, .signIn, .device, .deviceOptions, .tokenValidation,
+            .deviceSignIn, .deviceSignInOptions, .logOut:
+            [.post, .options]
         case .devices: [.get, .options]
         case .passkey, .deviceNamed, .account: [.delete, .options]
         }

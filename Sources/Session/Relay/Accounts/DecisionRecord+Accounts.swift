@@ -10,18 +10,35 @@ extension DecisionRecord {
     /// - Returns: the outcome, or a refusal if the sign-in can't be recorded and therefore isn't allowed.
     func orUnwritten(_ outcome: SignInOutcome, _ context: RequestContext) -> SignInOutcome {
         guard case .signedIn(let token, let remark) = outcome else { return outcome }
-        let detail = "sign-in, token \(token.id)" + (remark.map { ", \($0)" } ?? "")
+        let act = token.refresh?.isFirst == false ? "refresh" : "sign-in"
+        let detail = "\(act), token \(token.id)" + (remark.map { ", \($0)" } ?? "")
         let line = admit(.account, Self.passkey, who: token.account.text, detail: detail, context)
         return line.refusal.map { .refused($0) } ?? outcome
     }
 
-    func signedIn(_ outcome: SignInOutcome, _ context: RequestContext) {
+    /// - Parameter isRefresh: by a refresh token.
+    func signedIn(_ outcome: SignInOutcome, isRefresh: Bool, _ context: RequestContext) {
         switch outcome {
-        case .signedIn: metrics.signedIn(.admitted, reason: NoReason.none)
+        case .signedIn:
+            isRefresh
+                ? metrics.refreshed(.admitted, reason: NoReason.none)
+                : metrics.signedIn(.admitted, reason: NoReason.none)
         case .refused(let refusal):
-            // A demand for a nonce is no decision about the client.
-            if refusal.code != .useNonce { accountRefused(refusal, context) }
-            metrics.signedIn(.refused, reason: refusal.code)
+            refused(refusal, context)
+            isRefresh
+                ? metrics.refreshed(.refused, reason: refusal.code) : metrics.signedIn(.refused, reason: refusal.code)
+        }
+    }
+
+    private func refused(_ refusal: Refusal, _ context: RequestContext) {
+        switch refusal.failed.check {
+        // A demand for a nonce is no decision about the client.
+        case _ where refusal.code == .useNonce: return
+        // In full: there is one for each family, which has ended.
+        case .refreshUnused:
+            write(.refreshReuse, .refused, Self.passkey, who: refusal.signer, refusal: refusal, context)
+        case .refreshKey: refused(.refreshWrongKey, .account, refusal, Self.passkey, context)
+        default: accountRefused(refusal, context)
         }
     }
 

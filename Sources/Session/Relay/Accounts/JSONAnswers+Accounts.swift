@@ -14,6 +14,10 @@ extension JSONAnswers {
         var answer = json(200) {
             $0.member("accessToken", token.text)
             $0.member("expiresIn", Int64(token.lifetimeSeconds))
+            if let refresh = token.refresh {
+                $0.member("refreshToken", refresh.text)
+                $0.member("refreshExpiresIn", Int64(refresh.lifetimeSeconds))
+            }
         }
         if let nonce = token.freshNonce { answer.headers.append(("DPoP-Nonce", nonce)) }
         return answer
@@ -31,6 +35,8 @@ extension JSONAnswers {
     static func deviceChallenge(_ challenge: [UInt8]) -> HTTPAnswer {
         json(200) { $0.member("challenge", Base64URL.encode(challenge)) }
     }
+
+    static func signedOut() -> HTTPAnswer { json(200) { $0.member("signedOut", true) } }
 
     static func removed() -> HTTPAnswer { json(200) { $0.member("removed", true) } }
 
