@@ -28,6 +28,32 @@ import X509
         #expect(try bench.load(bench.secured(["TLS_CERT_PATH": chain, "TLS_KEY_PATH": key])).warnings == [])
     }
 
+    @Test func `a certificate that is newer than the announced one has its key`() throws {
+        let hosts = ["mud.example.org"]
+        let later = try bench.authority.issue("next", now: bench.now + day, hosts: hosts)
+        let loaded = try bench.load(bench.secured(["NEXT_CERT_PATH": try bench.file("next.pem", later.certificate)]))
+        #expect(loaded.warnings == [])
+        let keys = try #require(loaded.configuration.tls?.keys)
+        #expect(keys.inUse != nil && keys.next != nil && keys.inUse != keys.next)
+        let announced = try bench.authority.issue("next", now: bench.now - day, hosts: hosts)
+        let path = try bench.file("announced.pem", announced.certificate)
+        let warnings = try bench.warnings(bench.secured(["NEXT_CERT_PATH": path]))
+        #expect(warnings.count == 1 && warnings[0].contains("NEXT_CERT_PATH"), "\(warnings)")
+        let replaced = try bench.secured([
+            "NEXT_CERT_PATH": path, "TLS_CERT_PATH": path,
+            "TLS_KEY_PATH": try bench.file("announced.key", announced.key),
+        ])
+        #expect(try bench.warnings(replaced) == [])
+        #expect(bench.problems(try bench.secured(["NEXT_CERT_PATH": "/nonexistent"])).count == 1)
+    }
+
+    @Test func `a certificate is refused by clients that know others`() {
+        typealias Keys = GatewayConfiguration.CertificateKeys
+        let known = Keys(inUse: [1], next: [2])
+        #expect(!known.refuse(Keys(inUse: [1])) && !known.refuse(Keys(inUse: [2])) && known.refuse(Keys(inUse: [3])))
+        #expect(!Keys(inUse: [1]).refuse(Keys(inUse: [3])) && !known.refuse(Keys()))
+    }
+
     @Test func `a key of another certificate is refused`() throws {
         let other = try bench.authority.issue("other", now: bench.now)
         let settings = try bench.secured(["TLS_KEY_PATH": try bench.file("other.key", other.key)])

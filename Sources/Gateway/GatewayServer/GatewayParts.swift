@@ -143,7 +143,8 @@ struct GatewayParts {
             return TLSSettings(
                 certificatePath: pair.first, privateKeyPath: pair.second,
                 clientCAPath: pinned.clientCertificates?.authorityPath,
-                clientCRLPath: pinned.clientCertificates?.revocationListPath)
+                clientCRLPath: pinned.clientCertificates?.revocationListPath,
+                isTLS13Only: live.inboundTLS.minimumVersion == .tls13)
         }
         var settings = EdgeSettings(tls: tls, subprotocols: subprotocols, limits: limits)
         settings.strictTransport = "max-age=\(live.inboundTLS.strictTransportSeconds)"

@@ -14,6 +14,7 @@ struct PortcullisCommand: AsyncParsableCommand {
             StoreCommand.self, FleetCommand.self, BlockListCommand.self,
             SigningKeysCommand.self, DevTokensCommand.self, TicketCommand.self, ReloadCommand.self,
             CopyoverCommand.self, ExplainCommand.self, AuditCommand.self, SessionsCommand.self, TopCommand.self,
+            CertificateCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 

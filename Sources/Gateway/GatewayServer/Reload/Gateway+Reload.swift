@@ -76,8 +76,18 @@ extension Gateway {
         await shutOut(live.blockList)
         await shutOut(by: parts.material)
         noteIssuer(old.parts.relay.tokens?.settings, parts.relay.tokens?.settings)
+        noteKey(old.live.tls?.keys, live.tls?.keys)
         for warning in loaded.warningsNow { logger.warning("\(warning)") }
         return .applied(difference)
+    }
+
+    /// The key is compared with what was announced before: a reload may announce the one after it.
+    private func noteKey(
+        _ old: GatewayConfiguration.CertificateKeys?, _ new: GatewayConfiguration.CertificateKeys?
+    ) {
+        guard let old, let new, old.refuse(new) else { return }
+        logger.warning(
+            "the certificate has another key than NEXT_CERT_PATH has announced: clients that pin keys refuse it")
     }
 
     /// The server's certificate may have another first name than before.

@@ -17,7 +17,7 @@ extension ConfigurationLoader {
         guard let certificate = tls.certificatePath, let key = tls.keyPath else { return nil }
         let names = checkServerCertificate((settings.certificatePath, certificate), (settings.keyPath, key))
         return GatewayConfiguration.TLS(
-            certificatePath: certificate, keyPath: key, names: names)
+            certificatePath: certificate, keyPath: key, names: names, keys: certificateKeys(certificate))
     }
 
     private mutating func requireForTLS(_ setting: LiveSetting<String?>, _ path: String?) {
@@ -41,7 +41,7 @@ extension ConfigurationLoader {
         } else if !isLocal {
             warn(tls.mode, "is off: anyone on the network path can read and change all traffic.")
         }
-        for setting in [tls.certificatePath, tls.keyPath] where isSet(setting) {
+        for setting in [tls.certificatePath, tls.keyPath, tls.nextCertificatePath] where isSet(setting) {
             warn(setting, "has no effect while INBOUND_TLS_MODE is off.")
         }
     }

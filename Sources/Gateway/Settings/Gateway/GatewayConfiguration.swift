@@ -59,6 +59,22 @@ package struct GatewayConfiguration: Sendable, Equatable {
         package let keyPath: String
         /// Of the certificate.
         package let names: ServerNames
+        package var keys = CertificateKeys()
+    }
+
+    /// The public keys of the certificate and of the announced one (SubjectPublicKeyInfo, DER): what clients pin. Nil for
+    /// one that isn't there.
+    package struct CertificateKeys: Sendable, Equatable {
+        package var inUse: [UInt8]?
+        package var next: [UInt8]?
+
+        package init(inUse: [UInt8]? = nil, next: [UInt8]? = nil) { (self.inUse, self.next) = (inUse, next) }
+
+        /// Whether clients that pin these keys refuse a certificate that replaces the one in use.
+        package func refuse(_ later: CertificateKeys) -> Bool {
+            guard let next, let key = later.inUse, key != inUse else { return false }
+            return key != next
+        }
     }
 
     /// The TLS of the internal listener.

@@ -42,6 +42,14 @@ package struct InboundTLSSection: SettingSection {
             Required if INBOUND_TLS_MODE is `required`. Only the gateway's user should be able to read it (chmod 600); the gateway warns if \
             everybody can.
             """)
+    package let minimumVersion = LiveSetting<TLSMinimumVersion>.choice(
+        "TLS_MIN_VERSION", default: .tls12, "The oldest version of TLS that clients may speak.")
+    package let nextCertificatePath = LiveSetting<String?>.path(
+        "NEXT_CERT_PATH", "a PEM file",
+        "The certificate that follows, whose key was announced to clients that pin keys.",
+        details: """
+            `portcullis certificate pins` shows both pins. check-config, the start and a reload warn where a newer certificate in             TLS_CERT_PATH has another key.
+            """)
     package let strictTransportSeconds = LiveSetting<Int>.integer(
         "HSTS_MAX_AGE_SECONDS", default: 31_536_000, 0...1_000_000_000, "s",
         "How long browsers that were here use only HTTPS with this host (`Strict-Transport-Security`, RFC 6797).",

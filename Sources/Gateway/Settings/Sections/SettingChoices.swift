@@ -23,6 +23,12 @@ package enum InboundTLSMode: String, CaseIterable, Sendable {
     case required, off
 }
 
+/// TLS_MIN_VERSION
+package enum TLSMinimumVersion: String, CaseIterable, Sendable {
+    case tls12 = "1.2"
+    case tls13 = "1.3"
+}
+
 /// LOG_FORMAT
 package enum LogFormat: String, CaseIterable, Sendable {
     case text, json

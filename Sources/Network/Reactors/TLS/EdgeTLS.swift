@@ -55,6 +55,12 @@ final class EdgeTLS {
         return true
     }
 
+    /// Before the client's first message is read: its version is negotiated by this.
+    func begin(_ ssl: OpaquePointer) {
+        guard material.settings.isTLS13Only else { return }
+        SSL_ctrl(ssl, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_3_VERSION), nil)
+    }
+
     /// Returns the adopted connection once, for its handshake.
     func takeAdopted() -> EdgeConnection? {
         defer { adopted = nil }
@@ -70,10 +76,14 @@ package struct TLSSettings: Sendable {
     package var clientCAPath: String?
     /// The revocation list of that CA. With an expired list all client certificates are refused.
     package var clientCRLPath: String?
+    /// `TLS_MIN_VERSION=1.3`; otherwise TLS 1.2 is spoken, too.
+    package var isTLS13Only: Bool
 
     package init(
-        certificatePath: String, privateKeyPath: String, clientCAPath: String? = nil, clientCRLPath: String? = nil
+        certificatePath: String, privateKeyPath: String, clientCAPath: String? = nil, clientCRLPath: String? = nil,
+        isTLS13Only: Bool = false
     ) {
+        self.isTLS13Only = isTLS13Only
         self.certificatePath = certificatePath
         self.privateKeyPath = privateKeyPath
         self.clientCAPath = clientCAPath

@@ -10,12 +10,14 @@ extension TLSMaterial {
         /// The CA file may contain a revocation list too, so `trusted` alone doesn't tell whether lists are checked.
         private let asksForCertificates: Bool
         private let checksLists: Bool
+        private let isTLS13Only: Bool
 
         /// - Parameter holder: fully loaded.
         /// - Returns: nil if a digest could not be computed; such contents equal no others.
         init?(of holder: OpaquePointer, _ settings: TLSSettings) {
             asksForCertificates = settings.clientCAPath != nil
             checksLists = settings.clientCRLPath != nil
+            isTLS13Only = settings.isTLS13Only
             let certificates =
                 [SSL_CTX_get0_certificate(holder)] + Stack.elements(of: portcullis_SSL_CTX_get0_chain(holder))
             let names = Stack.elements(of: SSL_CTX_get_client_CA_list(holder))

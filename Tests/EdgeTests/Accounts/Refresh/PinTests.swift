@@ -1,0 +1,44 @@
+import EdgeTestKit
+import Testing
+
+extension EdgeTests {
+    /// What clients pin, and which versions of TLS they may speak.
+    @Suite struct PinTests {
+        @Test func `the oldest version of TLS changes with a reload`() async throws {
+            let certificates = try await DevCertificates.shared()
+            let edge = try await Edge.start { $0.tls(certificates) }
+            let (old, new) = (TLSChoice(only: .tls12), TLSChoice(only: .tls13))
+            let socket = try await edge.gateway.open(tls: old)
+            try await edge.gateway.reload(edge.gateway.settings.setting("TLS_MIN_VERSION", "1.3"))
+            try await Edge.expectEcho(socket)
+            try await Edge.expectEcho(edge.gateway.open(tls: new))
+            await #expect(throws: (any Error).self) { _ = try await edge.gateway.open(tls: old) }
+            try await edge.gateway.reload(edge.gateway.settings.setting("TLS_MIN_VERSION", "1.2"))
+            try await Edge.expectEcho(edge.gateway.open(tls: old))
+        }
+
+        @Test func `both pins are printed, and another key than the announced one is warned of`() async throws {
+            let certificates = try await DevCertificates.shared()
+            let edge = try await Edge.start { $0.tls(certificates) }
+            let settings = edge.gateway.settings
+            let none = try await GatewayProcess.run(["certificate", "pins"], settings)
+            #expect(none.ending == .exited(0) && none.outputText.contains("next    none"), "\(none)")
+            let next = certificates.otherServer.certificate
+            let both = try await GatewayProcess.run(["certificate", "pins", "--next", next], settings)
+            let pins = both.outputText.matches(of: /(?:in use|next) {2,4}([A-Za-z0-9+\/]{43}=)\n/).map(\.output.1)
+            #expect(pins.count == 2 && Set(pins).count == 2, "\(both)")
+            let named = try await GatewayProcess.run(
+                ["certificate", "pins"], settings.setting("NEXT_CERT_PATH", next))
+            #expect(named.outputText == both.outputText)
+            let wrong = try await GatewayProcess.run(
+                ["certificate", "pins", "--next", certificates.server.key], settings)
+            #expect(wrong.ending != .exited(0), "\(wrong)")
+
+            try await edge.gateway.reload(settings.setting("NEXT_CERT_PATH", certificates.server.certificate))
+            try await edge.gateway.reload(
+                settings.setting("NEXT_CERT_PATH", certificates.server.certificate)
+                    .setting("TLS_CERT_PATH", next).setting("TLS_KEY_PATH", certificates.otherServer.key))
+            try await edge.gateway.logLine("the certificate has another key than NEXT_CERT_PATH has announced")
+        }
+    }
+}
