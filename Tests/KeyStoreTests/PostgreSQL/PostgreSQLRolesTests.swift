@@ -139,8 +139,10 @@ struct PostgreSQLRolesTests {
         #expect(try !gateway.mayEraseBlocking())
         try await Self.runScript(in: database, with: "ADMIN_CONSOLE=on")
         #expect(try !gateway.mayEraseBlocking())
+        #expect(try await !gateway.mayErase())
         try await Self.runScript(in: database, with: "SIGNED_REQUESTS=on")
         #expect(try gateway.mayEraseBlocking())
+        #expect(try await gateway.mayErase())
         for byte in UInt8(1)...2 {
             #expect(try await gateway.enrol(.sample(byte)) == .enrolled)
             #expect(try await gateway.beginErasure(of: .sample(byte), at: 1))

@@ -127,8 +127,7 @@ package final class TicketOffice: Sendable {
     package func withdraw(_ issued: IssuedTicket) {
         let hash = TicketHash(issued.ticket)
         forget(hash)
-        tickets?.discard(hash)
-        local?.discard(hash)
+        keeper?.discard(hash)
     }
 
     /// Of this gateway's table.

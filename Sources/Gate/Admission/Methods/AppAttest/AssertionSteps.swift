@@ -25,7 +25,7 @@ struct AssertionSteps: DecisionSteps {
                         .assertionFields, expected: AssertionFields.headers.joined(separator: ", "),
                         received: fields.present)))
         }
-        let spending = settings.spend(nonce, at: moment)
+        let spending = settings.challenges.spend(nonce, at: moment.monotonic)
         guard case .spent(let challenge) = spending else { throw RefusedRequest(spending.refusal) }
         guard let id = credential.key else {
             throw RefusedRequest(
