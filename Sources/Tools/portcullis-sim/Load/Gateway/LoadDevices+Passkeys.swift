@@ -36,17 +36,21 @@ extension LoadDevices {
         }
     }
 
-    /// With the device's access token.
+    /// With the device's access token. It is sent again if the gateway demands a nonce in the proof.
     private func post(
-        _ name: String, _ body: [UInt8], for client: Int, _ done: @escaping (Result<[UInt8], ErrorKind>) -> Void
+        _ name: String, _ body: [UInt8], for client: Int, isRetry: Bool = false,
+        _ done: @escaping (Result<[UInt8], ErrorKind>) -> Void
     ) {
         let path = Self.folder + name
-        headers(for: client, "POST", path: path) { [requests] result in
+        headers(for: client, "POST", path: path) { [self] result in
             switch result {
             case .failure(let kind): done(.failure(kind))
             case .success(let headers):
-                requests.request("POST", path, headers: headers, body: body, failure: .noPasskey) { result in
-                    done(result.flatMap(Self.accepted))
+                requests.request("POST", path, headers: headers, body: body, failure: .noPasskey) { [self] result in
+                    guard case .success(let answer) = result, answer.status == 401, let nonce = answer.nonce, !isRetry
+                    else { return done(result.flatMap(Self.accepted)) }
+                    slots[client % slots.count].nonce = nonce
+                    post(name, body, for: client, isRetry: true, done)
                 }
             }
         }
