@@ -49,9 +49,10 @@ extension EdgeTests {
             let (authority, root) = (directory.file("authority.json"), directory.file("root.pem"))
             _ = try await ChildProcess.check(
                 Binaries.find("portcullis-sim"), ["authority", "--authority", authority, "--root", root])
-            let origin = "https://localhost:\(try FrontProxy.freePort())"
+            let port = try FrontProxy.freePort()
+            let origin = "https://localhost:\(port)"
             let edge = try await Edge.start {
-                $0.tls(certificates).setting("WS_PORT", String(origin.split(separator: ":")[2]))
+                $0.tls(certificates).setting("WS_PORT", port)
                     .setting("APPATTEST_TEAM_ID", "ABCDE12345").setting("APPATTEST_BUNDLE_ID", "com.example.mud")
                     .setting("APPATTEST_ROOT_CA_PATH", root).setting("APPATTEST_ALLOW_CUSTOM_ROOT", "true")
                     .setting("PUBLIC_ORIGIN", origin).setting("PASSKEY_RP_ID", "localhost")
