@@ -103,7 +103,7 @@ extension TokenSubject {
         return certificates.problem(with: chain, at: moment.unixMilliseconds)
     }
 
-    private static func accountEnded(_ detail: String) -> Refusal {
+    static func accountEnded(_ detail: String) -> Refusal {
         .token(
             .invalidToken, detail: detail, reason: "the sign-in that the access token was issued for has ended",
             failed: FailedCheck(.account))
