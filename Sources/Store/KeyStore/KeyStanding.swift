@@ -37,9 +37,11 @@ package struct KeyStanding: Sendable, Equatable {
 
 extension DeviceKey {
     /// Of a device without an account.
-    package var standing: KeyStanding {
+    package var standing: KeyStanding { standing(in: nil) }
+
+    package func standing(in account: AccountID?) -> KeyStanding {
         KeyStanding(
             id: id, publicKeyX963: publicKeyX963, app: app, environment: environment, trustRoot: trustRoot,
-            counter: counter, isRevoked: isRevoked, isBeingErased: isBeingErased)
+            counter: counter, isRevoked: isRevoked, isBeingErased: isBeingErased, account: account)
     }
 }

@@ -22,7 +22,8 @@ extension Principal {
         if let reclaims { return .reclaimed(reclaims) }
         guard let evidence = proof?.accountEvidence else {
             // The bearer of an operator's ticket, which has proved nothing that could be taken back.
-            return proof == nil && identity.method.holders == .visitors && !isOfSharedTicket ? .origin(.ticket) : nil
+            let isOperators = identity.method.holders == .visitors && !identity.method.isOnlyByName
+            return proof == nil && isOperators && !isOfSharedTicket ? .origin(.ticket) : nil
         }
         guard isByTicket, case .device(let key, _) = evidence else { return evidence }
         return .device(key, isFresh: false)

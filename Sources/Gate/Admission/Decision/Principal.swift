@@ -54,6 +54,9 @@ package struct Principal: Sendable {
     /// The player's account, whatever the method was.
     package var account: AccountID? { proof?.account }
 
+    /// By which a block list may have it.
+    package var names: [Identity] { [identity] + (account.map { [.account($0)] } ?? []) }
+
     /// For the PROXY header.
     package var proxyName: String { isByTicket ? identity.method.proxyByTicket : identity.method.proxy }
 

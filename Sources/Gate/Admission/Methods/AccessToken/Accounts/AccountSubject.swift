@@ -66,6 +66,11 @@ enum AccountEnd: Codable, Sendable {
     }
 }
 
+extension AccountOrigin {
+    /// What the account ends with is what a gateway keeps.
+    package var isReadable: Bool { !kind.endsWithProof || AccountEnd(self) != nil }
+}
+
 // MARK: Whether it may still be used
 
 extension TokenSubject {
