@@ -65,7 +65,7 @@ struct AccountAdministrationTests {
         let text = try await administration().show(try id(0).text)
         #expect(text.hasPrefix("account: \(try id(0))\nstate: open\nbegan by: ticket\n"))
         #expect(text.contains("\npasskey: --8  my\\u{001B}[31m phone  may be backed up, attestation none, counter 7"))
-        #expect(text.contains("\ndevice: \(key.base64)  tab\\u{000A}let  joined "))
+        #expect(text.contains("\ndevice: \(key.base64)  tab\\nlet  joined "))
         let object = try #require(
             try JSONSerialization.jsonObject(
                 with: Data(try await administration().show(try id(0).text, json: true).utf8)) as? [String: Any])
