@@ -164,7 +164,7 @@ let gateway: [Target] = [
     target(
         "OperatorTools", "Admission", "AppAttest", "AuditTrail", "Compression", "DPoP", "GatewayServer", "KeyStore",
         "KeyStorePostgreSQL", "KeyStoreSQLite", "Observability", "PostgreSQL", "Relay", "RelayCore", "Settings",
-        "StrictJSON", "WireText", crypto),
+        "StrictJSON", "WebAuthn", "WireText", crypto),
     program(
         "portcullis", "AuditTrail", "DPoP", "GatewayServer", "Observability", "OperatorTools", "Settings", "WireText",
         argumentParser),

@@ -176,6 +176,8 @@ enum TextComparisonTable {
             "Wire/WebSocketWire/Handshake/WebSocketExtension",
         ],
         .bounded: [
+            "Store/KeyStore/Accounts/Account",
+            "Store/KeyStore/Accounts/Passkey",
             // Rows of gateways: `GatewayMember.maximumTextBytes`.
             "Store/KeyStore/Shared/SessionTrace",
             "Store/KeyStore/Shared/SilentGateways",
@@ -208,8 +210,6 @@ enum TextComparisonTable {
         ],
         .uncompared: [
             "Session/Relay/Accounts/AccountPath",
-            "Store/KeyStore/Accounts/Account",
-            "Store/KeyStore/Accounts/Passkey",
             "Gate/Admission/Handover/CarriedPrincipal",
             "Libraries/AppAttest/AuthenticatorData",
             "Wire/FleetWire/RelayPreface",

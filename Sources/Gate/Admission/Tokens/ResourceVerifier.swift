@@ -31,6 +31,8 @@ struct ResourceSteps: DecisionSteps {
     private var unspent: Unspent?
     /// Of the token's subject, if that is one.
     private var account: AccountStanding?
+    /// That the token's device has joined.
+    private var deviceAccount: AccountID?
 
     init(_ request: ResourceRequest, _ settings: TokenSettings, unless refuse: @escaping ResourceVerifier.Objection) {
         self.request = request
@@ -54,6 +56,7 @@ struct ResourceSteps: DecisionSteps {
                 return .decided(.success(try conclude(unspent, by: spending, at: moment.date)))
             case (let answer?, let token?, nil):
                 if case .account(let found) = answer { account = found }
+                if case .standing(let key, _) = answer { deviceAccount = key?.account }
                 let standing = TokenSubject(settings).standing(of: AccessTokenProof(token), by: answer, at: moment)
                 return try spend(token, standing, at: moment.date)
             default: wrongAnswer(answer)
@@ -96,6 +99,7 @@ struct ResourceSteps: DecisionSteps {
         case .unfinished: preconditionFailure("It has been asked.")
         }
         if let account { proof.note(account) }
+        if let deviceAccount { proof.note(deviceAccount) }
         proof.routes = grant?.routes
         if let refusal = refuse(proof.identity, grant) { throw RefusedRequest(refusal) }
         do throws(ProofRefusal) {

@@ -45,8 +45,9 @@ struct AssertionSteps: DecisionSteps {
             case (.standing(let standing, let counter), _): return try verify(standing, above: counter)
             case (.admit(let spending), let signed?):
                 try check.conclude(spending, signed)
-                return .decided(
-                    .verified(.key(check.id), proof: AppAttestProof(signed.assertion, by: check.id, app: signed.app)))
+                let proof = AppAttestProof(
+                    signed.assertion, by: check.id, app: signed.app, account: signed.account)
+                return .decided(.verified(.key(check.id), proof: proof))
             default: wrongAnswer(answer)
             }
         } catch {
