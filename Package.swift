@@ -164,7 +164,7 @@ let gateway: [Target] = [
     target(
         "OperatorTools", "Admission", "AppAttest", "AuditTrail", "Compression", "DPoP", "GatewayServer", "KeyStore",
         "KeyStorePostgreSQL", "KeyStoreSQLite", "Observability", "PostgreSQL", "Relay", "RelayCore", "Settings",
-        "StrictJSON", "WireText", crypto),
+        "StrictJSON", "WebAuthn", "WireText", crypto),
     program(
         "portcullis", "AuditTrail", "DPoP", "GatewayServer", "Observability", "OperatorTools", "Settings", "WireText",
         argumentParser),
@@ -181,7 +181,7 @@ let tools: [Target] = [
 let testKits: [Target] = [
     // The example of docs/LIBRARY.md: also a package of its own.
     .target(
-        name: "LibraryExample", dependencies: ["AppAttest", "DPoP", "RequestErrors", crypto],
+        name: "LibraryExample", dependencies: ["AppAttest", "DPoP", "RequestErrors", "WebAuthn", crypto],
         path: "Tests/Examples/GuardedService/Sources/GuardedService", swiftSettings: [.treatAllWarnings(as: .error)]),
     kit("StallTestKit"),
     kit("KeyStoreTestKit", "KeyStore"),

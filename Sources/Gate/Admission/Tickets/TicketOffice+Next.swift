@@ -11,7 +11,7 @@ extension TicketOffice {
     /// Next tickets are issued by the calls that answer later.
     var keepsNext: Bool { keeper != nil && nextLifetime != nil }
 
-    private var keeper: (any NextTicketKeeper)? { tickets ?? local }
+    var keeper: (any NextTicketKeeper)? { tickets ?? local }
 
     /// By the clock of the store that has the tickets.
     func time(at moment: Moment) -> Int64 { keeper?.time(at: moment) ?? moment.unixMilliseconds }

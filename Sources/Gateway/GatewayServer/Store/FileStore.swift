@@ -52,5 +52,7 @@ struct FileStore: GatewayStore {
 
     func checkErasing() {}
 
+    func mayFinishErasures() -> Bool { true }
+
     func failure(_ reason: String) -> GatewayError { .store(path: file.path, reason) }
 }

@@ -10,7 +10,7 @@ public enum GateError: Error, Sendable, Equatable {
     case appAttestUnsupported
     /// One of Apple's calls failed.
     case appAttest(AppAttestFailure)
-    /// The device key can't be made or used.
+    /// The device key can't be made or used, perhaps only at the moment.
     case deviceKey(String)
     /// The keychain refused to read or write.
     case storage(String)

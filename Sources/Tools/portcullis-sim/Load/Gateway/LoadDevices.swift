@@ -19,6 +19,8 @@ final class LoadDevices {
         var nonce: String?
         /// For the next request that is signed by itself.
         var challenge: String?
+        /// The player's; nil before the sign-up.
+        var passkey: SimulatedPasskey?
     }
 
     var slots: [Slot]
@@ -27,6 +29,8 @@ final class LoadDevices {
     private let tokenURL: String?
     /// Scheme, host and port.
     let origin: String
+    /// For passkeys, which prove no model.
+    lazy var vendor = try? SimulatedVendor(at: .now)
 
     init(_ devices: [SimulatedDevice], requests: GatewayRequests, _ settings: LoadSettings) {
         let edge = settings.edge
