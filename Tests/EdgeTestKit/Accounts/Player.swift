@@ -180,8 +180,6 @@ package struct Player: Sendable {
     private func credential(_ response: [String: [UInt8]], more: String = "") -> String {
         let sorted = response.sorted { $0.key < $1.key }
         let members = sorted.map { #""\#($0.key)":"\#(PasskeyRequest.base64URL($0.value))""# }
-            #""\#($0.key)":"\#(PasskeyRequest.base64URL($0.value))""#
-        }
         return #"{"id":"\#(passkeyID)","rawId":"\#(passkeyID)","type":"public-key","#
             + #""clientExtensionResults":{},"response":{\#(members.joined(separator: ","))}\#(more)}"#
     }

@@ -39,7 +39,6 @@ extension Player {
         let standard = text.replacing("-", with: "+").replacing("_", with: "/")
         let padding = String(repeating: "=", count: (4 - standard.count % 4) % 4)
         return Data(base64Encoded: standard + padding).map { [UInt8]($0) }
-            Array.init)
     }
 
     static func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }

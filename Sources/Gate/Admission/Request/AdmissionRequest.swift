@@ -28,6 +28,9 @@ package struct AdmissionRequest: Sendable {
     package var bearer: Principal?
     /// The methods that the route allows, by their names in `admit=`; `nil`: all.
     package var allowedMethods: Set<String>?
+    /// The client asks about its own credentials, and reaches no target: methods that only routes with their name admit
+    /// are allowed, too.
+    package var isAboutItself = false
 
     package init(
         id: String, address: IPAddress, moment: Moment, handshake: UpgradeHandshake, origin: String?, host: String?,
@@ -49,12 +52,12 @@ package struct AdmissionRequest: Sendable {
 
     /// Whether the route admits identities of a method.
     package func allows(_ method: MethodName) -> Bool {
-        allowedMethods == nil ? !method.isOnlyByName : allows(route: method.route)
+        allows(route: method.route, isOnlyByName: method.isOnlyByName)
     }
 
     /// - Parameter name: of the method in routes.
-    func allows(route name: String?) -> Bool {
-        guard let allowedMethods else { return true }
+    func allows(route name: String?, isOnlyByName: Bool) -> Bool {
+        guard let allowedMethods else { return isAboutItself || !isOnlyByName }
         return name.map(allowedMethods.contains) ?? false
     }
 }

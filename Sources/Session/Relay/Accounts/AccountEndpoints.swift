@@ -92,11 +92,12 @@ final class AccountEndpoints {
         if let name = exchange.head.repeatedCredentialField(gate) {
             return refuse(exchange, Refusal(.malformedRequest, detail: "\(name) is repeated"), context)
         }
-        let request = AdmissionRequest(
+        var request = AdmissionRequest(
             exchange.head,
             CredentialFields(gate.fields, exchange.head, parameters: RequestQuery(exchange.head.query)),
             handshake: UpgradeHandshake(method: String(decoding: exchange.head.method, as: UTF8.self)),
             isTLS: exchange.isTLS, certificate: exchange.certificate, context)
+        request.isAboutItself = true
         guard gate.isShownCredential(in: request) else {
             if let refusal = gate.screen(request) { return refuse(exchange, refusal, context) }
             return then(self, exchange, nil)
