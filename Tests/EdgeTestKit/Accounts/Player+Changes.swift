@@ -49,7 +49,7 @@ extension Player {
 
     /// A use of the passkey for one change.
     package mutating func freshPasskey() async throws -> String {
-        try authentication(over: Self.challenge(in: await requestOptions()))
+        try authentication(over: Self.options(await requestOptions()))
     }
 
     /// - Parameter path: behind `/api/auth/`.
@@ -66,11 +66,11 @@ extension Player {
         var there = self
         there.passkey = other
         return try await register(
-            there.registration(over: Self.challenge(in: options)), showing: .accessToken(holder, token))
+            there.registration(over: Self.options(options)), showing: .accessToken(holder, token))
     }
 
     package func deviceChallenge() async throws -> [UInt8] {
-        try Self.challenge(in: await ask("POST", "/api/auth/device/options"))
+        try Self.options(await ask("POST", "/api/auth/device/options"))
     }
 
     /// The body with which a device joins.

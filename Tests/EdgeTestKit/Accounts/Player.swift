@@ -75,7 +75,8 @@ package struct Player: Sendable {
         return try await request(method, path, body, showing: proof, nonce: nonce)
     }
 
-    static func challenge(in answer: ReceivedAnswer) throws -> [UInt8] {
+    /// The challenge in options, or an error.
+    package static func options(_ answer: ReceivedAnswer) throws -> [UInt8] {
         guard answer.status == 200, let text = answer.field("challenge"), let bytes = bytes(base64URL: text) else {
             throw EdgeTestError("no challenge: \(answer)")
         }
@@ -111,7 +112,7 @@ package struct Player: Sendable {
     package mutating func signUp(showing proof: PlayerProof, label: String = "phone") async throws {
         // A ticket admits once: the challenge stands for it.
         let again = if case .ticket = proof { PlayerProof.nothing } else { proof }
-        let challenge = try Self.challenge(in: await creationOptions(showing: proof))
+        let challenge = try Self.options(await creationOptions(showing: proof))
         let answer = try await register(
             registration(over: challenge, more: #","label":"\#(label)""#), showing: again)
         guard answer.status == 200, let account = answer.field("account"), answer.field("passkey") == passkeyID else {
@@ -164,7 +165,7 @@ package struct Player: Sendable {
 
     /// Signs in with new options, whatever comes of it.
     package mutating func trySignIn() async throws -> ReceivedAnswer {
-        let challenge = try Self.challenge(in: await requestOptions())
+        let challenge = try Self.options(await requestOptions())
         return try await authenticate(authentication(over: challenge))
     }
 
