@@ -1,5 +1,7 @@
 package import DeviceSimulation
 import Foundation
+import SwiftASN1
+import X509
 
 /// A player at an app or a page: an authenticator with a passkey, and a key that proves the possession of tokens. Its
 /// requests are written by hand, and it demands nothing of the answers, so that a test can send anything.
@@ -37,6 +39,9 @@ package struct Player: Sendable {
         other.token = nil
         return other
     }
+
+    /// The root of the authenticator's vendor, for attestations.
+    package var vendorRootPEM: String { get throws { try vendor.root.serializeAsPEM().pemString } }
 
     /// The identifier of the passkey, as paths and answers have it.
     package var passkeyID: String { PasskeyRequest.base64URL(passkey.credentialID) }
@@ -95,11 +100,11 @@ package struct Player: Sendable {
     ///
     /// - Parameter more: members behind the credential's, each with a comma in front.
     package func registration(
-        over challenge: [UInt8], from origin: String = Player.origin, more: String = "",
-        changing change: (inout PasskeyRegistrationPlan) throws -> Void = { _ in }
+        over challenge: [UInt8], from origin: String = Player.origin, _ format: SimulatedPasskey.Format = .none,
+        more: String = "", changing change: (inout PasskeyRegistrationPlan) throws -> Void = { _ in }
     ) throws -> String {
         let request = PasskeyRequest(rpID: Self.relyingPartyID, origin: origin, challenge: challenge)
-        let made = try passkey.registration(request, .none, by: vendor, at: Date(), changing: change)
+        let made = try passkey.registration(request, format, by: vendor, at: Date(), changing: change)
         return credential(
             ["clientDataJSON": made.clientDataJSON, "attestationObject": made.attestationObject], more: more)
     }
@@ -163,10 +168,11 @@ package struct Player: Sendable {
         return try await request("POST", path, body, fields: "DPoP: \(proof)\r\n")
     }
 
-    /// Signs in with new options, whatever comes of it.
+    /// Signs in with new options, whatever comes of it. A demand for a nonce is met.
     package mutating func trySignIn() async throws -> ReceivedAnswer {
-        let challenge = try Self.options(await requestOptions())
-        return try await authenticate(authentication(over: challenge))
+        let answer = try await authenticate(freshPasskey())
+        guard answer.code == "use_dpop_nonce", let nonce = answer["dpop-nonce"] else { return answer }
+        return try await authenticate(freshPasskey(), nonce: nonce)
     }
 
     /// Signs in, or fails.
