@@ -28,8 +28,7 @@ final class TicketEndpoint {
             exchange.head, CredentialFields(gate.fields, exchange.head, parameters: nil),
             handshake: UpgradeHandshake(method: String(decoding: exchange.head.method, as: UTF8.self)),
             isTLS: exchange.isTLS, certificate: exchange.certificate, context)
-        // The upgrade that the ticket is for names the route.
-        request.isAboutItself = true
+        request.isWithoutRoute = true
         answer(exchange, gate.authenticate(request), context)
     }
 

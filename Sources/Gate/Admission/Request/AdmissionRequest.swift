@@ -28,9 +28,8 @@ package struct AdmissionRequest: Sendable {
     package var bearer: Principal?
     /// The methods that the route allows, by their names in `admit=`; `nil`: all.
     package var allowedMethods: Set<String>?
-    /// The client asks about its own credentials, and reaches no target: methods that only routes with their name admit
-    /// are allowed, too.
-    package var isAboutItself = false
+    /// It asks for no route: only for a ticket, or about the client's own account.
+    package var isWithoutRoute = false
 
     package init(
         id: String, address: IPAddress, moment: Moment, handshake: UpgradeHandshake, origin: String?, host: String?,
@@ -52,12 +51,12 @@ package struct AdmissionRequest: Sendable {
 
     /// Whether the route admits identities of a method.
     package func allows(_ method: MethodName) -> Bool {
-        allows(route: method.route, isOnlyByName: method.isOnlyByName)
+        allowedMethods == nil ? isWithoutRoute || !method.isOnlyByName : allows(route: method.route)
     }
 
     /// - Parameter name: of the method in routes.
-    func allows(route name: String?, isOnlyByName: Bool) -> Bool {
-        guard let allowedMethods else { return isAboutItself || !isOnlyByName }
+    func allows(route name: String?) -> Bool {
+        guard let allowedMethods else { return true }
         return name.map(allowedMethods.contains) ?? false
     }
 }

@@ -18,13 +18,8 @@ struct TicketContent: Codable, Sendable {
     var session: [UInt8]?
     /// It was issued for several uses, or for a bearer of such a ticket. Programs of before don't say.
     var isShared: Bool?
-    /// Only routes that name the holder's method are open to the holder. Programs of before don't say: they know no such
-    /// method.
+    /// Only routes that name its holder's method are open to it. Programs of before don't say: they know no such method.
     var isOnlyByName: Bool?
-
-    func isAllowed(by request: AdmissionRequest) -> Bool {
-        request.allows(route: route, isOnlyByName: isOnlyByName ?? false)
-    }
 
     /// As a store keeps a session's next ticket; `nil` for a first one, and where it is too long.
     ///

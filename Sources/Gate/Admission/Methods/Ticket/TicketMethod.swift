@@ -58,3 +58,10 @@ extension Identity {
     /// The identity of the bearer of an operator's ticket.
     static func operatorTicket(_ id: TicketID) -> Identity { Identity(method: TicketMethod.name, subject: id.text) }
 }
+
+extension AdmissionRequest {
+    /// Whether the route admits the holder of a ticket that a store has.
+    func allows(_ content: TicketContent) -> Bool {
+        content.isOnlyByName == true && allowedMethods == nil ? isWithoutRoute : allows(route: content.route)
+    }
+}
