@@ -256,7 +256,7 @@ let testTargets: [Target] = [
         exclude: ["AppleStubs"], swiftSettings: houseSettings),
     tests("PortcullisSimTests", "portcullis-sim", "Telnet"),
     tests(
-        "HostileTextTests", "EdgeTestKit", "portcullis", "Admission", "AppAttest", "AuditTrail", "CBOR",
+        "HostileTextTests", "EdgeTestKit", "portcullis", "Accounts", "Admission", "AppAttest", "AuditTrail", "CBOR",
         "CharacterSets", "Compression", "DeviceSimulation", "DPoP", "FleetWire", "GatewayServer", "HTTPWire",
         "KeyStore", "KeyStoreTestKit", "Observability", "OperatorTools", "PrometheusText", "ProxyProtocol", "Reactors",
         "Relay", "RelayCore", "Settings", "StateCoding", "StrictDER", "StrictJSON", "Telnet", "WebAuthn",
@@ -316,7 +316,8 @@ let package = Package(
 
 /// The fuzz targets' functions: a test replays the corpus with them, and libFuzzer's driver runs the same functions.
 let fuzzed: [Target.Dependency] = [
-    "AppAttest", "AuditTrail", "CBOR", "Observability", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire",
+    "Accounts", "AppAttest", "AuditTrail", "CBOR", "Observability", "DPoP", "WireText", "Telnet", "Compression",
+    "HTTPWire",
     "RelayCore", "ProxyProtocol", "KeyStore", "Admission", "CharacterSets", "Settings", "GatewayServer",
     "OperatorTools", "Reactors", "DeviceSimulation", "WebAuthn", "WebSocketWire", "FleetWire", "PrometheusText",
     "StateCoding", "StrictDER", "StrictJSON", "PortcullisClient", crypto, metrics, x509, asn1,
