@@ -243,7 +243,7 @@ let testTargets: [Target] = [
         "OperatorToolsTests", "AuditTrail", "EdgeTestKit", "KeyStore", "KeyStoreSQLite", "Observability",
         "OperatorTools", "KeyStorePostgreSQL", "Relay", "Settings"),
     tests(
-        "GatewayServerTests", "GatewayServer", "KeyStoreTestKit", "OperatorTools", "AuditTrail", "Settings",
+        "GatewayServerTests", "GatewayServer", "Accounts", "KeyStoreTestKit", "OperatorTools", "AuditTrail", "Settings",
         "SettingsTestKit", "AppAttest", "DPoP", "KeyStore", "KeyStorePostgreSQL", "KeyStoreSQLite", "Admission",
         "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "PrometheusText", "PostgreSQL",
         "PostgreSQLTestKit", "StallTestKit", "EdgeTestKit", "FleetWire", "StateCoding", "WireText", logging,
