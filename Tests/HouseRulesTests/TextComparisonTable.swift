@@ -56,6 +56,9 @@ enum TextComparisonTable {
             "Gate/Admission/Methods/AppAttest/AppAttestSettings",
             "Gate/Admission/Methods/MethodName",
             "Gate/Admission/Methods/Revocations",
+            "Gate/Admission/Methods/AccessToken/Accounts/AccountSubject",
+            "Gate/Accounts/Changes/AccountAct",
+            "Gate/Accounts/Options/PlatformFiles",
             "Gate/Admission/Refusals/RefusalDigest",
             "Gate/Admission/Registration/RegistrationRequest",
             "Gate/Admission/Request/AdmissionRequest",
@@ -186,6 +189,7 @@ enum TextComparisonTable {
             "Wire/StateCoding/StateReader",
         ],
         .nilAlone: [
+            "Session/Relay/Accounts/RelatedOrigins",
             "Session/Relay/Upgrade",
             "Session/Relay/Session/SessionDirectory",
             "Gate/Admission/Tokens/OwnOrigins",
@@ -203,6 +207,9 @@ enum TextComparisonTable {
             "Wire/WebSocketWire/Deflate/DeflateAgreement",
         ],
         .uncompared: [
+            "Session/Relay/Accounts/AccountPath",
+            "Store/KeyStore/Accounts/Account",
+            "Store/KeyStore/Accounts/Passkey",
             "Gate/Admission/Handover/CarriedPrincipal",
             "Libraries/AppAttest/AuthenticatorData",
             "Wire/FleetWire/RelayPreface",
