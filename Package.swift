@@ -145,7 +145,10 @@ let session: [Target] = [
         "Admission", "HTTPWire", "WebSocketWire", "FleetWire", "Reactors", "Observability", "PrometheusText",
         "StateCoding", "StrictJSON", "WireText", logging, deque,
         // The web client's page and the console's, as arrays of bytes in the program.
-        resources: [.embedInCode("WebClient/index.html"), .embedInCode("Internal/Console/console.html")]),
+        resources: [
+            .embedInCode("WebClient/index.html"), .embedInCode("WebClient/passkeys.html"),
+            .embedInCode("Internal/Console/console.html"),
+        ]),
 ]
 
 let gateway: [Target] = [
@@ -240,7 +243,7 @@ let testTargets: [Target] = [
         "OperatorToolsTests", "AuditTrail", "EdgeTestKit", "KeyStore", "KeyStoreSQLite", "Observability",
         "OperatorTools", "KeyStorePostgreSQL", "Relay", "Settings"),
     tests(
-        "GatewayServerTests", "GatewayServer", "KeyStoreTestKit", "OperatorTools", "AuditTrail", "Settings",
+        "GatewayServerTests", "GatewayServer", "Accounts", "KeyStoreTestKit", "OperatorTools", "AuditTrail", "Settings",
         "SettingsTestKit", "AppAttest", "DPoP", "KeyStore", "KeyStorePostgreSQL", "KeyStoreSQLite", "Admission",
         "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "PrometheusText", "PostgreSQL",
         "PostgreSQLTestKit", "StallTestKit", "EdgeTestKit", "FleetWire", "StateCoding", "WireText", logging,
