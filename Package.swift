@@ -145,7 +145,10 @@ let session: [Target] = [
         "Admission", "HTTPWire", "WebSocketWire", "FleetWire", "Reactors", "Observability", "PrometheusText",
         "StateCoding", "StrictJSON", "WireText", logging, deque,
         // The web client's page and the console's, as arrays of bytes in the program.
-        resources: [.embedInCode("WebClient/index.html"), .embedInCode("Internal/Console/console.html")]),
+        resources: [
+            .embedInCode("WebClient/index.html"), .embedInCode("WebClient/passkeys.html"),
+            .embedInCode("Internal/Console/console.html"),
+        ]),
 ]
 
 let gateway: [Target] = [
@@ -240,7 +243,7 @@ let testTargets: [Target] = [
         "OperatorToolsTests", "AuditTrail", "EdgeTestKit", "KeyStore", "KeyStoreSQLite", "Observability",
         "OperatorTools", "KeyStorePostgreSQL", "Relay", "Settings"),
     tests(
-        "GatewayServerTests", "GatewayServer", "KeyStoreTestKit", "OperatorTools", "AuditTrail", "Settings",
+        "GatewayServerTests", "GatewayServer", "Accounts", "KeyStoreTestKit", "OperatorTools", "AuditTrail", "Settings",
         "SettingsTestKit", "AppAttest", "DPoP", "KeyStore", "KeyStorePostgreSQL", "KeyStoreSQLite", "Admission",
         "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "PrometheusText", "PostgreSQL",
         "PostgreSQLTestKit", "StallTestKit", "EdgeTestKit", "FleetWire", "StateCoding", "WireText", logging,
@@ -256,7 +259,7 @@ let testTargets: [Target] = [
         exclude: ["AppleStubs"], swiftSettings: houseSettings),
     tests("PortcullisSimTests", "portcullis-sim", "Telnet"),
     tests(
-        "HostileTextTests", "EdgeTestKit", "portcullis", "Admission", "AppAttest", "AuditTrail", "CBOR",
+        "HostileTextTests", "EdgeTestKit", "portcullis", "Accounts", "Admission", "AppAttest", "AuditTrail", "CBOR",
         "CharacterSets", "Compression", "DeviceSimulation", "DPoP", "FleetWire", "GatewayServer", "HTTPWire",
         "KeyStore", "KeyStoreTestKit", "Observability", "OperatorTools", "PrometheusText", "ProxyProtocol", "Reactors",
         "Relay", "RelayCore", "Settings", "StateCoding", "StrictDER", "StrictJSON", "Telnet", "WebAuthn",
@@ -316,7 +319,8 @@ let package = Package(
 
 /// The fuzz targets' functions: a test replays the corpus with them, and libFuzzer's driver runs the same functions.
 let fuzzed: [Target.Dependency] = [
-    "AppAttest", "AuditTrail", "CBOR", "Observability", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire",
+    "Accounts", "AppAttest", "AuditTrail", "CBOR", "Observability", "DPoP", "WireText", "Telnet", "Compression",
+    "HTTPWire",
     "RelayCore", "ProxyProtocol", "KeyStore", "Admission", "CharacterSets", "Settings", "GatewayServer",
     "OperatorTools", "Reactors", "DeviceSimulation", "WebAuthn", "WebSocketWire", "FleetWire", "PrometheusText",
     "StateCoding", "StrictDER", "StrictJSON", "PortcullisClient", crypto, metrics, x509, asn1,

@@ -210,8 +210,8 @@ enum ImportTable {
         ImportRow(
             target: "PortcullisClient", isPure: false, ours: [],
             others: [
-                "Crypto", "CryptoKit", "DeviceCheck", "Foundation", "FoundationNetworking", "Glibc", "Network",
-                "Security", "os",
+                "AuthenticationServices", "Crypto", "CryptoKit", "DeviceCheck", "Foundation", "FoundationNetworking",
+                "Glibc", "Network", "Security", "os",
             ],
             reason: """
                 A library for apps, so nothing of the gateway. Crypto and Glibc where Apple's modules don't exist; its folder Core is pure, which a test of its own checks.

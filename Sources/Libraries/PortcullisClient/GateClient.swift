@@ -16,6 +16,8 @@ public final class GateClient: Sendable {
     public let tokens: AccessTokens
     /// The third: signed requests.
     public let signedRequests: SignedRequests
+    /// Players who sign in with passkeys.
+    public let accounts: PlayerAccounts
 
     private let platform: ClientPlatform
     private let caller: GateCaller
@@ -38,12 +40,15 @@ public final class GateClient: Sendable {
         tokens = AccessTokens(issuer, caller, configuration, platform.clock, attempts: attempts(.token))
         signedRequests = SignedRequests(
             key, caller, platform.clock, attempts: attempts(.signedRequest), unregistration: attempts(.unregistration))
+        accounts = PlayerAccounts(
+            issuer, AccountRequests(caller, assertions, tokens, configuration), configuration, platform,
+            attempts: attempts(.account))
     }
 
     /// Begins a session. It returns at once; the events tell how it goes.
     public func connect(_ options: ConnectionOptions = ConnectionOptions()) -> GatedConnection {
         let opener = ConnectionOpener(
-            options: options, caller: caller, assertions: assertions, tokens: tokens,
+            options: options, caller: caller, assertions: assertions, tokens: tokens, playerTokens: accounts.tokens,
             sharedSecret: configuration.sharedSecret,
             circuit: guards[.connection] ?? OperationGuard(.connection, platform))
         return GatedConnection(ConnectionDriver(opener, options, configuration, platform))

@@ -20,7 +20,9 @@ struct ErrorTests {
         (.network(.unreachable), .after(1)), (.network(.pinMismatch), .never), (.network(.untrustedServer), .never),
         (.timedOut(.attestKey), .after(1)), (.malformedAnswer(.notJSON), .never), (.redirected(status: 302), .never),
         (.circuitOpen(.token, retryAfter: 90.2), .after(90.2)), (.mustWait(.token, retryAfter: 100), .after(100)),
-        (.notConnected, .now),
+        (.notConnected, .now), (.signInRequired, .afterUserAction), (.passkey(.unsupported), .never),
+        (.passkey(.cancelled), .afterUserAction), (.passkey(.other(3)), .afterUserAction),
+        (.refused(Refusal(status: 409, code: "too_many_passkeys")), .afterUserAction),
         (.inputRefused(.queueFull), .after(1)), (.inputRefused(.tooLarge), .never), (.cancelled, .now),
     ]
 
@@ -58,6 +60,13 @@ struct ErrorTests {
             AppAttestFailure(domain: "NSURLErrorDomain", code: code, own: "com.apple.devicecheck.error") == .other(code)
         )
         #expect(failure.wantsNewKey == [2, 3].contains(code) && failure.isPassing == [0, 4].contains(code))
+    }
+
+    @Test(arguments: [(1_001, PasskeyFailure.cancelled), (1_006, .known), (1_004, .other(1_004))])
+    func `the codes of Apple's passkeys have their names`(code: Int, failure: PasskeyFailure) {
+        #expect(PasskeyFailure(domain: "own", code: code, own: "own") == failure)
+        #expect(PasskeyFailure(domain: "other", code: code, own: "own") == .other(code))
+        #expect(GateError(wrapping: failure) == .passkey(failure) && failure.userMessage.hasSuffix("."))
     }
 
     // MARK: What URLSession tells

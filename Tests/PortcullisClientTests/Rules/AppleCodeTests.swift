@@ -6,7 +6,7 @@ import Testing
 /// Apple's modules.
 @Suite("The code for Apple's systems")
 struct AppleCodeTests {
-    private static let modules = ["Security", "CryptoKit", "DeviceCheck", "Network", "os"]
+    private static let modules = ["Security", "CryptoKit", "DeviceCheck", "Network", "os", "AuthenticationServices"]
 
     private let folder: TemporaryDirectory
     private let stubs = RepositoryText.root.appendingPathComponent("Tests/PortcullisClientTests/AppleStubs").path
@@ -55,16 +55,16 @@ struct AppleCodeTests {
         #expect(output.ending == .exited(1) && output.errorText.contains("nothing"), "\(output)")
     }
 
-    @Test func `has less than 400 lines`() {
+    @Test func `has less than 500 lines`() {
         let files = RepositoryText.swiftFiles(below: "Sources/Libraries/PortcullisClient/Apple")
         let lines = files.reduce(0) { $0 + $1.text.split(separator: "\n", omittingEmptySubsequences: false).count - 1 }
-        #expect(files.count == 7 && lines < 400, "\(lines)")
+        #expect(files.count == 8 && lines < 500, "\(lines)")
     }
 
     @Test func `is all that asks for a system`() {
         for file in RepositoryText.swiftFiles(below: "Sources/Libraries/PortcullisClient")
         where !file.path.contains("/Apple/") {
-            for module in ["DeviceCheck", "Security", "Network", "os"] {
+            for module in ["DeviceCheck", "Security", "Network", "os", "AuthenticationServices"] {
                 #expect(!file.text.contains("import \(module)\n"), "\(file.path)")
             }
         }

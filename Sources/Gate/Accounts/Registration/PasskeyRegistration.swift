@@ -13,8 +13,8 @@ package struct RegisteredPasskey: Sendable {
 /// Makes accounts, and adds passkeys to them: `POST /api/auth/passkey/register` and its options, without the HTTP. Not
 /// for reactors.
 ///
-/// The caller has authenticated the client, if it shows anything. The order is rate, body, challenge (which is used up),
-/// the ceremony, the store.
+/// The caller has counted the request against the limits of its address, and has authenticated the client, if it shows
+/// anything. The order is body, challenge (which is used up), the ceremony, the store.
 package struct PasskeyRegistration: Sendable {
     private let services: AccountServices
 
@@ -30,7 +30,6 @@ package struct PasskeyRegistration: Sendable {
         _ request: TokenRequest, for principal: Principal?
     ) async -> Result<[UInt8], RefusedRequest> {
         do throws(RefusedRequest) {
-            try limit(request)
             let body = try AccountBody(request.body, maximumBytes: services.maximumBodyBytes)
             let (grant, known) = try await grant(body, for: principal, at: request.moment)
             let challenge = services.challenges.issue(
@@ -40,11 +39,6 @@ package struct PasskeyRegistration: Sendable {
         } catch {
             return .failure(error)
         }
-    }
-
-    private func limit(_ request: TokenRequest) throws(RefusedRequest) {
-        let refusal = services.limits.refuseRegistration(from: request.address, at: request.moment.monotonic)
-        if let refusal { throw RefusedRequest(refusal) }
     }
 
     private static func binding(_ grant: RegistrationGrant, _ principal: Principal?) -> [UInt8] {
@@ -111,7 +105,6 @@ package struct PasskeyRegistration: Sendable {
         _ request: TokenRequest, by principal: Principal?, unless record: AccountAct.Record
     ) async -> Result<RegisteredPasskey, RefusedRequest> {
         do throws(RefusedRequest) {
-            try limit(request)
             let body = try AccountBody(request.body, maximumBytes: services.maximumBodyBytes)
             let (credential, label) = (try body.credential(), try body.label())
             let response = RegistrationResponse(

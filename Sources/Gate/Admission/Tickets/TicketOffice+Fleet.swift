@@ -45,7 +45,7 @@ extension TicketOffice {
             id: entry.id, holder: holder, route: entry.identity.method.route,
             expires: now + Int64(clamping: entry.expires.milliseconds(since: time)),
             chainEnd: now + Int64(clamping: entry.chainEnd.milliseconds(since: time)), isShared: entry.isShared,
-            account: entry.account)
+            account: entry.account, isOnlyByName: entry.identity.method.isOnlyByName)
         let question = TicketQuestion(.keep(content, uses: entry.uses, TicketHash(issued.ticket)))
         return .kept(by: question, MadeTicket(issued: issued, entry: .ticket))
     }

@@ -79,7 +79,7 @@ extension TicketOffice {
                 id: entry.id, holder: holder, route: entry.identity.method.route,
                 expires: now + Int64(clamping: entry.expires.milliseconds(since: time)),
                 chainEnd: now + Int64(clamping: entry.chainEnd.milliseconds(since: time)), session: mark.carried,
-                isShared: entry.isShared)
+                isShared: entry.isShared, isOnlyByName: entry.identity.method.isOnlyByName)
         }
     }
 

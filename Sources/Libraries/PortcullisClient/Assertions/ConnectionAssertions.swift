@@ -124,6 +124,50 @@ public actor ConnectionAssertions {
     }
 }
 
+// MARK: For accounts
+
+extension ConnectionAssertions {
+    /// Sends a request of the gate's own with an assertion. A challenge that wasn't accepted is replaced once, and so is
+    /// an unknown key.
+    func perform(
+        _ send: @escaping @Sendable (HeaderFields) async throws -> GateResponse
+    ) async throws -> GateResponse {
+        try await turnstile.pass {
+            try await self.key.use(registeredBy: self.register) { identifier in
+                do {
+                    return try await self.attempt(identifier, send)
+                } catch let error as GateError where error.refusal?.reaction == .newChallenge {
+                    return try await self.attempt(identifier, send)
+                }
+            }
+        }
+    }
+
+    /// Only a refusal that a new key or a new challenge helps against is an error.
+    private func attempt(
+        _ identifier: String, _ send: @Sendable (HeaderFields) async throws -> GateResponse
+    ) async throws -> GateResponse {
+        let response = try await send(try await fields(identifier))
+        let reaction = response.refusal?.reaction
+        guard reaction != .newKey, reaction != .newChallenge else { throw caller.error(for: response) }
+        return response
+    }
+
+    /// Does something with the registered key, and once more with a new one if the gate doesn't know it.
+    func use<Value: Sendable>(_ body: @Sendable (_ identifier: String) async throws -> Value) async throws -> Value {
+        try await key.use(registeredBy: register, body)
+    }
+
+    /// Signs a challenge, and has the assertion sent before another one is made.
+    func sign<Value: Sendable>(
+        _ challenge: [UInt8], by identifier: String, _ send: @Sendable (_ assertion: [UInt8]) async throws -> Value
+    ) async throws -> Value {
+        try await turnstile.pass {
+            try await send(try await self.key.assert(identifier, clientDataHash: Digest.sha256(challenge)))
+        }
+    }
+}
+
 // MARK: For connections
 
 extension ConnectionAssertions {

@@ -4,6 +4,9 @@ public enum Admission: Sendable {
     case assertion
     /// With an access token and a proof. Gets a token if needed.
     case accessToken
+    /// With the access token of a player who has signed in: ``GateClient/accounts``. Without one it fails with
+    /// ``GateError/signInRequired``.
+    case account
     /// With the certificate that the transport presents, in debug builds.
     case clientCertificate
     /// With a ticket, once. Later the session's own token resumes it.

@@ -95,7 +95,7 @@ actor ConnectionDriver {
         } catch {
             let error = GateError(wrapping: error)
             log.warning("the connection failed: \(error)")
-            return (Self.verdict(on: error), error)
+            return (Self.verdict(on: error, canResume: core.canResume), error)
         }
         guard !core.isClosing else {
             // A session that was resumed by the query has to end.
@@ -109,8 +109,12 @@ actor ConnectionDriver {
         return (verdict, Self.error(for: end))
     }
 
-    private static func verdict(on error: GateError) -> ConnectionVerdict {
+    /// A session that can be resumed waits until the player has signed in again.
+    private static func verdict(on error: GateError, canResume: Bool) -> ConnectionVerdict {
         if error.isPassing { return .comeBack(after: error.wishedDelay) }
+        if case .signInRequired = error {
+            return canResume ? .comeBack(after: nil) : .end(ConnectionEnd(.failed, .askUser, error))
+        }
         switch error.refusal?.reaction {
         case .newSession: return .end(ConnectionEnd(.sessionExpired, .connectAgain, error))
         case .giveUp: return .end(ConnectionEnd(.blocked, .giveUp, error))

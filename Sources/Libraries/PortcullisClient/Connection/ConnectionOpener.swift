@@ -4,6 +4,8 @@ struct ConnectionOpener: Sendable {
     let caller: GateCaller
     let assertions: ConnectionAssertions
     let tokens: AccessTokens
+    /// Of a player who has signed in.
+    let playerTokens: AccessTokens
     let sharedSecret: String?
     let circuit: OperationGuard
 
@@ -17,6 +19,7 @@ struct ConnectionOpener: Sendable {
         switch options.admission {
         case .assertion: return try await assertions.open { try await open(url, $0) }
         case .accessToken: return try await tokens.open(url) { try await open(url, $0) }
+        case .account: return try await playerTokens.open(url) { try await open(url, $0) }
         case .clientCertificate, .ticket, .none:
             do { return try await open(url, [:]) } catch let refused as UpgradeRefusal {
                 throw caller.error(for: refused.response)
@@ -35,12 +38,12 @@ struct ConnectionOpener: Sendable {
     private func url(_ session: [(name: String, value: String)]) throws -> String {
         var query = [("dialect", options.dialect.rawValue), ("compression", "off")]
         if let size = options.size { query += [("cols", "\(size.columns)"), ("rows", "\(size.rows)")] }
-        if let name = options.clientName { query.append(("client", try Self.escaped(name))) }
-        if let type = options.terminalType { query.append(("ttype", try Self.escaped(type))) }
+        if let name = options.clientName { query.append(("client", try QueryText.escaped(name))) }
+        if let type = options.terminalType { query.append(("ttype", try QueryText.escaped(type))) }
         if !session.isEmpty {
             query += session.map { ($0.name, $0.value) }
         } else if case .ticket(let ticket) = options.admission {
-            query.append(("ticket", try Self.escaped(ticket)))
+            query.append(("ticket", try QueryText.escaped(ticket)))
         }
         return try caller.address.webSocketURL(try path(), query: query.map { (name: $0.0, value: $0.1) })
     }
@@ -52,10 +55,13 @@ struct ConnectionOpener: Sendable {
         else { throw ConfigurationProblem.invalidValue("route") }
         return "/mud/\(route)"
     }
+}
 
-    private static func escaped(_ text: String) throws -> String {
+/// Values of a query.
+enum QueryText {
+    static func escaped(_ text: String) throws(ConfigurationProblem) -> String {
         guard (1...512).contains(text.utf8.count), text.utf8.allSatisfy({ $0.isVisibleASCII || $0 == 0x20 }) else {
-            throw ConfigurationProblem.invalidValue("query")
+            throw .invalidValue("query")
         }
         return text.utf8.reduce(into: "") { escaped, byte in
             escaped +=

@@ -5,6 +5,8 @@ extension GateError: CustomStringConvertible {
         case .configuration(let problem): "the configuration is wrong: \(problem)"
         case .appAttestUnsupported: "App Attest is not supported on this device"
         case .appAttest(let failure): "Apple's App Attest service failed: \(failure)"
+        case .passkey(let failure): "the passkey can't be used: \(failure)"
+        case .signInRequired: "nobody has signed in, or the sign-in has ended"
         case .deviceKey(let reason): "the device key can't be used: \(reason)"
         case .storage(let reason): "the keychain failed: \(reason)"
         case .refused(let refusal): "the gate refused: \(refusal)"
@@ -39,6 +41,8 @@ extension GateError {
         case .appAttestUnsupported:
             "This device can't prove that the app is genuine. App Attest needs a real iPhone or iPad."
         case .appAttest(let failure): failure.userMessage
+        case .passkey(let failure): failure.userMessage
+        case .signInRequired: "Please sign in."
         case .clockSkew: "The clock of this device is wrong. Set it in Settings, or let it be set automatically."
         case .refused(let refusal): Self.userMessage(for: refusal)
         case .network(.offline): "There is no Internet connection."
@@ -58,7 +62,8 @@ extension GateError {
     }
 
     private static func userMessage(for refusal: Refusal) -> String {
-        switch refusal.reaction {
+        if let row = accountMessages.first(where: { $0.code.isSame(as: refusal.code) }) { return row.message }
+        return switch refusal.reaction {
         case .giveUp: "The server's operator has blocked this device."
         case .wait:
             refusal.retryAfter.map { "The server is busy. Please try again in \(words(for: $0))." }
@@ -71,6 +76,18 @@ extension GateError {
             "The app and the server don't understand each other. Please look for an update of the app."
         }
     }
+
+    /// What a player can do something about.
+    private static let accountMessages: [(code: String, message: String)] = [
+        ("unknown_credential", "The server doesn't know this passkey any more. Delete it, and use another one."),
+        ("passkey_rejected", "The server didn't accept this passkey. Please try again."),
+        ("fresh_passkey_required", "Please sign in with your passkey again."),
+        ("sign_up_refused", "New accounts aren't made like this here."),
+        ("passkey_taken", "This passkey has an account already."),
+        ("too_many_passkeys", "The account has too many passkeys. Remove one first."),
+        ("device_taken", "This device has another account already."),
+        ("too_many_devices", "The account has too many devices. Remove one first."),
+    ]
 
     private static func words(for seconds: Double) -> String {
         seconds <= 90 ? "\(max(1, Int(seconds.rounded(.up)))) seconds" : "\(Int((seconds / 60).rounded(.up))) minutes"

@@ -10,6 +10,10 @@ public enum GateError: Error, Sendable, Equatable {
     case appAttestUnsupported
     /// One of Apple's calls failed.
     case appAttest(AppAttestFailure)
+    /// A passkey can't be made or used.
+    case passkey(PasskeyFailure)
+    /// There is no access token of a player, and only a passkey brings one: ``PlayerAccounts/signIn()``.
+    case signInRequired
     /// The device key can't be made or used, perhaps only at the moment.
     case deviceKey(String)
     /// The keychain refused to read or write.
@@ -114,4 +118,5 @@ public enum GateOperation: String, Sendable, Equatable, CaseIterable {
     case connection
     case signedRequest
     case unregistration
+    case account
 }

@@ -41,7 +41,8 @@ public enum Reaction: String, Sendable, Equatable, CaseIterable {
     case newSession = "new session"
     /// Tell the user to set the device's clock.
     case setClock = "set clock"
-    /// The user or the app has to supply other credentials: a secret, a ticket, a certificate, a development token.
+    /// The user or the app has to supply other credentials: a secret, a ticket, a certificate, a development token, a
+    /// passkey.
     case otherCredentials = "other credentials"
     /// The operator has excluded this client. Trying again doesn't help.
     case giveUp = "give up"

@@ -2,6 +2,7 @@
 /// given one by one.
 public struct ClientPlatform: Sendable {
     public var appAttest: any AppAttestService
+    public var passkeys: any PasskeyAuthenticator
     public var deviceKeys: any DeviceKeyMaker
     public var secrets: any SecretStore
     public var clock: any ClientClock
@@ -14,12 +15,14 @@ public struct ClientPlatform: Sendable {
 
     public init(
         transport: any Transport, appAttest: any AppAttestService = NoAppAttest(),
+        passkeys: any PasskeyAuthenticator = NoPasskeys(),
         deviceKeys: any DeviceKeyMaker = SoftwareDeviceKeys(), secrets: any SecretStore = MemorySecretStore(),
         clock: any ClientClock = SystemClock(), network: any NetworkPath = UnobservedNetworkPath(),
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) },
         log: @escaping @Sendable (LogLevel, String) -> Void = { _, _ in }
     ) {
-        (self.transport, self.appAttest, self.deviceKeys, self.secrets) = (transport, appAttest, deviceKeys, secrets)
+        (self.transport, self.appAttest, self.passkeys) = (transport, appAttest, passkeys)
+        (self.deviceKeys, self.secrets) = (deviceKeys, secrets)
         (self.clock, self.network, self.random, self.log) = (clock, network, random, log)
     }
 }

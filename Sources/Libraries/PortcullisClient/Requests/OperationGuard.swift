@@ -69,7 +69,8 @@ actor OperationGuard {
     private func note(_ error: GateError) {
         switch error {
         // Nothing was tried, or nobody waits for it any more.
-        case .cancelled, .circuitOpen, .mustWait, .configuration, .appAttestUnsupported: return
+        case .cancelled, .circuitOpen, .mustWait, .configuration, .appAttestUnsupported, .passkey, .signInRequired:
+            return
         default: break
         }
         guard error.isPassing else { return breaker.failed(at: clock.now) }

@@ -9,7 +9,7 @@ public import Foundation
 ///
 /// The token is in memory only. It is renewed a minute before its end, once for all who wait for it.
 public actor AccessTokens {
-    private let issuer: TokenIssuer
+    private let issuer: any TokenSource
     private let caller: GateCaller
     private let clock: any ClientClock
     private let scheme: AuthorizationScheme
@@ -18,7 +18,7 @@ public actor AccessTokens {
     private var cache = TokenCache()
 
     init(
-        _ issuer: TokenIssuer, _ caller: GateCaller, _ configuration: GateConfiguration, _ clock: any ClientClock,
+        _ issuer: any TokenSource, _ caller: GateCaller, _ configuration: GateConfiguration, _ clock: any ClientClock,
         attempts: OperationGuard
     ) {
         (self.issuer, self.caller, self.clock, self.attempts) = (issuer, caller, clock, attempts)
@@ -137,6 +137,17 @@ public actor AccessTokens {
     /// The token in memory came from a development token (`"mode": "dev"`); nil without a token.
     public var isDevelopment: Bool? { cache.fresh(at: clock.now)?.isDevelopment }
 
+    /// Whether there is a token that isn't about to end.
+    var isHeld: Bool { fresh != nil }
+
+    /// Takes a token that was got in another way than by its source.
+    ///
+    /// - Parameter requested: when it was asked for, in seconds of the client's clock.
+    func keep(_ answer: TokenIssuer.Answer, requested: Double) {
+        _ = cache.keep(
+            answer.text, lifetime: answer.lifetime, requested: requested, isDevelopment: answer.isDevelopment)
+    }
+
     private func token() async throws -> AccessToken {
         if let token = cache.fresh(at: clock.now) { return token }
         return try await flight.run { [self] in
@@ -178,6 +189,17 @@ extension AccessTokens {
             if let nonce = dpopNonce(from: response) { await issuer.keep(nonce: nonce, of: url) }
             guard let reaction = Self.reaction(to: response), tried.insert(reaction).inserted else { return result }
             if reaction == .newToken { cache.discard(token) }
+        }
+    }
+
+    /// Sends JSON to a path of the gate itself.
+    func send(_ method: HTTPMethod, _ path: String, _ body: [UInt8]? = nil) async throws -> GateResponse {
+        try await authorized(try caller.address.url(path), method) { [caller] fields in
+            var headers = fields
+            if body != nil { headers.add("Content-Type", "application/json") }
+            return try await caller.send(method.rawValue, path, headers: headers, body: body.map { Data($0) })
+        } answer: {
+            $0
         }
     }
 

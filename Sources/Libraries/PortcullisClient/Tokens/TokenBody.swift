@@ -17,7 +17,7 @@ struct TokenBody: Sendable {
     }
 
     /// - Parameter proof: the same as in the field `DPoP`.
-    func json(_ key: ProofSigner, proof: String) -> [UInt8] {
+    @Sendable func json(_ key: ProofSigner, proof: String) -> [UInt8] {
         JSONText.object {
             $0.add("platform", Self.platform)
             $0.add("app") { $0.add("bundle_id", bundle) }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Gets access tokens: challenge, registration if needed, and `POST /token`. It also signs proofs, because it has the
 /// device key.
-actor TokenIssuer {
+actor TokenIssuer: TokenSource {
     static let proofField = "DPoP"
     static let nonceField = "DPoP-Nonce"
     /// What a token may have in a header field (RFC 6750 section 2.1), and no more.
@@ -72,7 +72,7 @@ actor TokenIssuer {
             let hash = try await deviceKey.key().clientDataHash(challenge: challenge.bytes)
             let attestation = try await key.attest(identifier, clientDataHash: hash)
             let body = TokenBody(configuration, .attestation(attestation, key: identifier, challenge: challenge.text))
-            let members = try caller.members(of: try await post("/attest/register", body))
+            let members = try caller.members(of: try await post("/attest/register", body.json))
             guard members.boolean("registered") == true else {
                 throw GateError.malformedAnswer(.member("registered"))
             }
@@ -83,21 +83,43 @@ actor TokenIssuer {
     }
 
     private func exchange(_ body: TokenBody) async throws -> Answer {
-        let members = try caller.members(of: try await post("/token", body))
-        guard let text = members.string("access_token"), (1...Self.maximumTokenBytes).contains(text.utf8.count),
+        let members = try caller.members(of: try await post("/token", body.json))
+        return try Self.answer(members, token: "access_token", lifetime: "expires_in")
+    }
+
+    private static func answer(
+        _ members: JSONMembers, token: StaticString, lifetime: StaticString
+    ) throws -> Answer {
+        guard let text = members.string(token), (1...maximumTokenBytes).contains(text.utf8.count),
             text.utf8.allSatisfy(\.isVisibleASCII)
-        else { throw GateError.malformedAnswer(.member("access_token")) }
-        guard let lifetime = members.integer("expires_in"), lifetime >= 0 else {
-            throw GateError.malformedAnswer(.member("expires_in"))
+        else { throw GateError.malformedAnswer(.member("\(token)")) }
+        guard let seconds = members.integer(lifetime), seconds >= 0 else {
+            throw GateError.malformedAnswer(.member("\(lifetime)"))
         }
         return Answer(
-            text: text, lifetime: Int(min(lifetime, Int64(TokenCache.longestLife))),
+            text: text, lifetime: Int(min(seconds, Int64(TokenCache.longestLife))),
             isDevelopment: members.string("mode").map { $0.isSame(as: "dev") } ?? false)
     }
 
+    // MARK: Players
+
+    /// Of the device key: a passkey's challenge is bound to it.
+    func thumbprint() async throws -> String { BinaryText.base64URL(try await deviceKey.key().thumbprint) }
+
+    /// Exchanges what a passkey has signed for an access token of its account.
+    func signIn(with credential: PasskeyCredential) async throws -> Answer {
+        let response = try await post(AccountPath.signIn) { _, _ in credential.bytes }
+        return try Self.answer(try caller.members(of: response), token: "accessToken", lifetime: "expiresIn")
+    }
+
+    // MARK: Requests with a proof
+
+    /// A body, with the key and the proof that is in its field `DPoP`.
+    private typealias Body = @Sendable (_ key: ProofSigner, _ proof: String) -> [UInt8]
+
     /// Sends a body with a proof. If the server demands a nonce it is sent once more, with the same evidence and
     /// another proof.
-    private func post(_ path: String, _ body: TokenBody) async throws -> GateResponse {
+    private func post(_ path: String, _ body: Body) async throws -> GateResponse {
         let response = try await sendOnce(path, body)
         guard Self.demandsNonce(response), let nonce = response.headers[Self.nonceField], ServerNonces.isValid(nonce)
         else { return response }
@@ -110,10 +132,10 @@ actor TokenIssuer {
         response.status == 401 || response.status == 400 && response.refusal?.reaction == .useNonce
     }
 
-    private func sendOnce(_ path: String, _ body: TokenBody) async throws -> GateResponse {
+    private func sendOnce(_ path: String, _ body: Body) async throws -> GateResponse {
         let key = try await deviceKey.key()
         let proof = try await proof("POST", try caller.address.url(path))
-        let response = try await caller.post(path, body.json(key, proof: proof), headers: [Self.proofField: proof])
+        let response = try await caller.post(path, body(key, proof), headers: [Self.proofField: proof])
         if response.status == 200, let nonce = response.headers[Self.nonceField] {
             keep(nonce: nonce, of: caller.address.origin)
         }

@@ -13,6 +13,7 @@ public enum RecoveryTable {
         ("challenges_exhausted", .wait), ("audit_unavailable", .wait), ("store_unavailable", .wait),
         ("attestation_unavailable", .wait), ("temporarily_unavailable", .wait), ("request_timed_out", .wait),
         ("upgrade_timed_out", .wait), ("gateway_unreachable", .wait),
+        ("accounts_exhausted", .wait),
         // Sessions.
         ("invalid_resume", .newSession),
         // Decided by the operator.
@@ -21,6 +22,11 @@ public enum RecoveryTable {
         ("shared_secret_required", .otherCredentials), ("invalid_shared_secret", .otherCredentials),
         ("invalid_client_certificate", .otherCredentials), ("invalid_ticket", .otherCredentials),
         ("app_auth_required", .otherCredentials),
+        // Players' accounts: the user takes another passkey or device, signs in, or removes one.
+        ("unknown_credential", .otherCredentials), ("passkey_rejected", .otherCredentials),
+        ("fresh_passkey_required", .otherCredentials), ("sign_up_refused", .otherCredentials),
+        ("passkey_taken", .otherCredentials), ("too_many_passkeys", .otherCredentials),
+        ("device_taken", .otherCredentials), ("too_many_devices", .otherCredentials),
         // Configuration of the app or the gateway.
         ("attestation_failed", .fixConfiguration), ("attestation_rejected", .fixConfiguration),
         ("invalid_dpop_proof", .fixConfiguration), ("app_attest_not_configured", .fixConfiguration),

@@ -193,6 +193,24 @@ struct JSONCursor {
         guard current != closer else { throw .malformed }
     }
 
+    /// Where the elements of an array are; of more than `limit` none.
+    mutating func elements(atMost limit: Int) throws(Fault) -> [Range<Int>] {
+        var elements: [Range<Int>] = []
+        try expect(UInt8(ascii: "["))
+        skipSpace()
+        if take(UInt8(ascii: "]")) { return [] }
+        repeat {
+            guard elements.count < limit else { throw .tooManyMembers }
+            skipSpace()
+            let start = position
+            _ = try value(maximumDepth: JSONMembers.maximumDepth)
+            elements.append(start..<position)
+            skipSpace()
+        } while take(UInt8(ascii: ","))
+        try expect(UInt8(ascii: "]"))
+        return elements
+    }
+
     mutating func strings(atMost limit: Int) throws(Fault) -> [String] {
         var strings: [String] = []
         try expect(UInt8(ascii: "["))

@@ -94,6 +94,21 @@ struct JSONMembers {
         raw(name).flatMap { try? JSONMembers(Array($0), maximumBytes: $0.count) }
     }
 
+    /// The objects of a nested array; nil if it has anything else, or more than `limit`.
+    func objects(_ name: StaticString, atMost limit: Int) -> [JSONMembers]? {
+        guard let raw = raw(name).map(Array.init) else { return nil }
+        var cursor = JSONCursor(raw)
+        guard let ranges = try? cursor.elements(atMost: limit) else { return nil }
+        let objects = ranges.compactMap { try? JSONMembers(Array(raw[$0]), maximumBytes: raw.count) }
+        return objects.count == ranges.count ? objects : nil
+    }
+
+    /// The bytes of a member in base64url; nil if there are less or more of them.
+    func bytes(_ name: StaticString, _ counts: ClosedRange<Int>) -> [UInt8]? {
+        guard let text = string(name), text.utf8.count <= counts.upperBound * 2 else { return nil }
+        return BinaryText.bytes(base64: text.utf8).flatMap { counts.contains($0.count) ? $0 : nil }
+    }
+
     /// The strings of a nested array; empty if it is something else.
     func strings(_ name: StaticString, atMost limit: Int) -> [String] {
         guard let raw = raw(name) else { return [] }
