@@ -17,6 +17,7 @@ struct RefreshTests {
     init() async throws {
         bench = try AccountBench()
         account = try await bench.signUp().account
+        bench.userHandle = account.bytes
     }
 
     private mutating func signIn(at moment: Moment = start) async throws -> IssuedAccountToken {

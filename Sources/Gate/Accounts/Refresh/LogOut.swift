@@ -4,7 +4,7 @@ import StrictJSON
 
 /// Signs players out: `POST /api/auth/logout`, without the HTTP. Not for reactors.
 ///
-/// The caller has authenticated the client by its access token, which names its family.
+/// The caller has counted the request against the limits of its address, and has authenticated the client by its access token, which names its family.
 package struct LogOut: Sendable {
     private let services: AccountServices
 
@@ -16,10 +16,6 @@ package struct LogOut: Sendable {
         _ request: TokenRequest, of principal: Principal, unless record: AccountAct.Record
     ) async -> Result<Void, RefusedRequest> {
         do throws(RefusedRequest) {
-            let (address, moment) = (request.address, request.moment)
-            if let refusal = services.limits.refuseRegistration(from: address, at: moment.monotonic) {
-                throw RefusedRequest(refusal)
-            }
             guard case .account(let account, _, let family) = principal.accountEvidence else {
                 throw RefusedRequest(
                     Refusal(
@@ -34,7 +30,7 @@ package struct LogOut: Sendable {
             let act = AccountAct(.signedOut, of: account, isEverywhere ? "everywhere" : "")
             if let refusal = record(act) { throw RefusedRequest(refusal) }
             _ = try await stored { () throws(KeyRegistryError) in
-                try await services.store.end(ending, at: moment.unixMilliseconds)
+                try await services.store.end(ending, at: request.moment.unixMilliseconds)
             }
             return .success(())
         } catch {

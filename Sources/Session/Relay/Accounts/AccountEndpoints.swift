@@ -98,8 +98,8 @@ final class AccountEndpoints {
     private func limit(_ path: AccountPath, _ context: RequestContext) -> Refusal? {
         let time = context.moment.monotonic
         return switch path {
-        case .signInOptions, .signIn: nil
-        case .devices, .deviceOptions: services.limits.refuseChallenge(to: context.address, at: time)
+        case .signInOptions, .signIn, .deviceSignInOptions, .deviceSignIn, .tokenValidation: nil
+        case .devices, .deviceOptions, .logOut: services.limits.refuseChallenge(to: context.address, at: time)
         case .registrationOptions, .registration, .device, .passkey, .deviceNamed, .account:
             services.limits.refuseRegistration(from: context.address, at: time)
         }

@@ -110,6 +110,7 @@ extension AccountRemoval {
         case .passkey:
             guard let mark = PasskeyMark(bytes: ended.bytes) else { throw .malformed }
             self.init(.passkey(mark), at: time)
+        case .family: throw .malformed
         }
     }
 }

@@ -14,7 +14,7 @@ extension SQLiteKeyDatabase {
     }
 
     package func complete(removals: [AccountRemoval]) throws(KeyRegistryError) {
-        try administer(until: nil) { database in
+        try change(until: nil) { database in
             for removal in removals { try Self.complete(removal, in: database) }
         }
     }
@@ -23,10 +23,12 @@ extension SQLiteKeyDatabase {
         switch removal.subject {
         case .account(let id):
             _ = try AccountTable.delete(id, from: database)
+            _ = try RefreshTable.end(.account(id), at: removal.time, in: database)
             try AccountEndTable.note(id, at: removal.time, in: database)
         case .passkey(let mark):
             if let owner = try AccountTable.owner(of: mark, in: database) {
                 _ = try AccountTable.remove(mark, of: owner, in: database)
+                _ = try RefreshTable.end(.passkey(mark), at: removal.time, in: database)
             }
             try AccountEndTable.note(mark, at: removal.time, in: database)
         }
