@@ -57,6 +57,24 @@ struct AccountAdministrationTests {
                 + #""passkeys":1,"devices":0}"#)
     }
 
+    @Test func `signs one account out, or all`() async throws {
+        try await makeStore(accounts: 3)
+        let store = try SQLiteKeyRegistry(path: path)
+        for number in 0..<3 {
+            let (name, hash) = ([UInt8](repeating: UInt8(number), count: 16), [UInt8](repeating: 1, count: 32))
+            let family = RefreshFamily(
+                id: try #require(RefreshFamilyID(bytes: name)), account: try id(number),
+                beginner: .passkey(try account(number).passkeys[0].mark), key: hash, hash: hash, at: 1_000,
+                expiresAt: .max)
+            #expect(try await store.begin(family) == .begun)
+        }
+        #expect(try await administration().signOut(id(1).text, at: time) == 1)
+        #expect(try await store.families(of: id(1)).isEmpty && !store.families(of: id(2)).isEmpty)
+        await #expect(throws: OperatorError.self) { try await administration().signOut(id(7).text, at: time) }
+        #expect(try await administration().signOut(nil, at: time) == 2)
+        #expect(try await store.families(of: id(2)).isEmpty)
+    }
+
     @Test func `shows an account with players' words escaped`() async throws {
         try await makeStore(accounts: 1)
         let store = try SQLiteKeyRegistry(path: path)

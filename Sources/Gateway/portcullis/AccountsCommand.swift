@@ -6,7 +6,7 @@ import OperatorTools
 struct AccountsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "accounts", abstract: "Administer players' accounts, also while the gateway runs.",
-        subcommands: [List.self, Show.self, Close.self, Forget.self])
+        subcommands: [List.self, Show.self, SignOut.self, Close.self, Forget.self])
 
     /// The key store: the file of `--store`, or the store of the settings.
     struct Options: ParsableArguments {
@@ -75,6 +75,32 @@ struct AccountsCommand: ParsableCommand {
         func run() async throws {
             try await options.administer { (accounts) async throws(OperatorError) in
                 Console.say(try await accounts.show(account.account, json: json))
+            }
+        }
+    }
+
+    struct SignOut: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "sign-out", abstract: "End an account's sign-ins, and close its sessions.",
+            discussion: """
+                Players come back with their passkeys. With --all all accounts: after a database was set back to a point in time.
+                """)
+
+        @OptionGroup var options: Options
+
+        @Argument(help: "The account, as `list` shows it.")
+        var account: String?
+
+        @Flag(help: "All accounts.")
+        var all = false
+
+        func validate() throws {
+            guard all == (account == nil) else { throw ValidationError("Name an account, or --all.") }
+        }
+
+        func run() async throws {
+            try await options.administer { (accounts) async throws(OperatorError) in
+                Console.say("ended \(try await accounts.signOut(account, at: .now)) sign-ins")
             }
         }
     }

@@ -59,6 +59,24 @@ package struct AccountAdministration {
         return (try? await store.emptyLog()) ?? false
     }
 
+    /// Ends the families of refresh tokens of an account; nil: of all accounts.
+    ///
+    /// - Returns: how many have ended.
+    package func signOut(_ account: String?, at time: Date) async throws(OperatorError) -> Int {
+        var families = RefreshEnding.all
+        if let account {
+            let id = try parse(account)
+            let found = try await administrationErrors { () async throws(KeyRegistryError) in
+                try await store.standing(ofAccount: id)
+            }
+            guard found != nil else { throw .unknownAccount }
+            families = .account(id)
+        }
+        return try await administrationErrors { [families] () async throws(KeyRegistryError) in
+            try await store.end(families, at: Self.milliseconds(time))
+        }
+    }
+
     private func parse(_ text: String) throws(OperatorError) -> AccountID {
         guard let id = AccountID(text: text) else { throw .malformedAccount }
         return id
