@@ -60,6 +60,7 @@ struct MetricsFeedTests {
         #expect(try await get("/nowhere").status == 404)
         #expect(try await post("/token", "{}").status == 400)
         #expect(try await post("/api/auth/passkey/authenticate", "{}").status == 400)
+        #expect(try await post("/api/auth/token/validate", "{}").status == 400)
         let original = "X-Original-Method: GET\r\nX-Original-URL: https://localhost/\r\n"
         #expect(try await ask("/authz", original).status == 401)
         #expect(try await ask("/metrics", token: nil).status == 401)

@@ -57,6 +57,11 @@ let accountFuzzTargets = [
         if let mark = PasskeyMark(text: text) {
             try require(mark.text == text && mark.bytes.count == PasskeyMark.length, "a passkey has one name")
         }
+        if let token = RefreshToken(text: text) {
+            try require(token.text == text, "a refresh token has one form")
+            try require(token.open(token.seal(token)) == token, "a token opens what it has sealed")
+            try require(token.open(bytes) == nil, "nobody seals but by a token")
+        }
         for kind in AccountOrigin.Kind.allCases {
             guard let origin = AccountOrigin(kind, proof: bytes) else { continue }
             try require(kind.endsWithProof, "only what ends with a proof has one")

@@ -21,6 +21,7 @@ let accountPlaces = places {
         "the user handle",
         #"{"id":"AAAA","response":{"clientDataJSON":"e30","authenticatorData":"AAAA","signature":"AAAA","userHandle":"$"}}"#
     )
+    account("a refresh token", #"{"refreshToken":"$","everywhere":"$"}"#)
     account("a passkey's member", #"{"passkey":{"$":"$"}}"#)
     account("a device's key", #"{"assertion":{"keyId":"$","data":"AAAA","challenge":"AAAA"}}"#)
     bytes("a body about accounts of hostile bytes", readBody)
@@ -29,6 +30,8 @@ let accountPlaces = places {
     text("a device in a path") { use(AccountPath(Substring(AccountPath.prefix + "device/" + $0))) }
     text("an account's name") { use(AccountID(text: $0)) }
     text("a passkey's name") { use(PasskeyMark(text: $0)) }
+    text("a refresh token's name") { use(RefreshFamilyID(text: $0)) }
+    text("the text of a refresh token") { use(RefreshToken(text: $0)) }
     bytes("a passkey's challenge", bytes: WebAuthnLimits.maximumClientDataBytes) { bytes in
         let challenges = PasskeyChallenges(epoch: moment.monotonic)
         use(RegistrationGrant(PasskeyChallenges.payload(of: bytes)))
@@ -50,6 +53,8 @@ private func account(_ name: String, _ message: String) -> HostilePlace {
 private func readBody(_ bytes: [UInt8]) {
     guard let body = try? AccountBody(bytes, maximumBytes: 65_536) else { return }
     use(try? body.label())
+    use(try? body.refreshToken())
+    use(try? body.flag("everywhere"))
     use(try? body.keyThumbprint())
     use(try? body.object("assertion")["keyId"]?.string.flatMap { KeyID(text: $0) })
     for credential in [try? body.credential(), try? body.credential(in: "passkey")] {
