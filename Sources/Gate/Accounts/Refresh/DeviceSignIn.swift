@@ -1,8 +1,7 @@
 package import Admission
 import Crypto
 import DPoP
-package import KeyStore
-import StrictJSON
+import KeyStore
 
 /// Signs players in by a device that has joined their account: `POST /api/auth/device/authenticate` and its options,
 /// without the HTTP.
@@ -52,7 +51,7 @@ package struct DeviceSignIn: Sendable {
                 .device(assertion.id), of: account, key: proof.key.thumbprint.bytes, at: request.moment)
             let refreshed = Refreshed(
                 account: account, beginner: .device(assertion.id), next: next, proof: proof, isFirst: true)
-            return .signedIn(try services.tokens(for: refreshed, at: request.moment), remark: nil)
+            return .signedIn(try services.pair(for: refreshed, at: request.moment), remark: nil)
         } catch {
             return .refused(gate.afterCountingSignIn(error.refusal, from: address, at: time))
         }

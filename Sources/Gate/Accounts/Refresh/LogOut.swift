@@ -1,6 +1,5 @@
 package import Admission
-package import KeyStore
-import StrictJSON
+import KeyStore
 
 /// Signs players out: `POST /api/auth/logout`, without the HTTP. Not for reactors.
 ///

@@ -1,7 +1,6 @@
 package import Admission
 import DPoP
-package import KeyStore
-import StrictJSON
+import KeyStore
 
 /// Keeps players signed in: `POST /api/auth/token/validate`, without the HTTP.
 ///
@@ -48,7 +47,7 @@ package struct Refresh: Sendable {
             case .success(let decided): refreshed = try decided.get()
             case .failure(let error): throw .unavailable(error)
             }
-            return .signedIn(try services.tokens(for: refreshed, at: request.moment), remark: nil)
+            return .signedIn(try services.pair(for: refreshed, at: request.moment), remark: nil)
         } catch {
             return .refused(gate.afterCountingSignIn(error.refusal, from: address, at: time))
         }
@@ -58,7 +57,7 @@ package struct Refresh: Sendable {
 extension AccountBody {
     /// `refreshToken`
     func refreshToken() throws(RefusedRequest) -> RefreshToken {
-        guard let text = text("refreshToken") else { throw .malformed("refreshToken is missing") }
+        guard let text = self.text("refreshToken") else { throw .malformed("refreshToken is missing") }
         guard text.utf8.count <= RefreshLimits.maximumTokenBytes, let token = RefreshToken(text: text) else {
             throw .malformed("refreshToken is not a refresh token")
         }
@@ -84,7 +83,7 @@ extension AccountServices {
     }
 
     /// The pair of tokens that a client gets.
-    func tokens(for refreshed: Refreshed, at moment: Moment) throws(RefusedRequest) -> IssuedAccountToken {
+    func pair(for refreshed: Refreshed, at moment: Moment) throws(RefusedRequest) -> IssuedAccountToken {
         let credential = AccountCredential(refreshed.beginner, family: refreshed.next.token.family)
         var issued = try tokens.accountToken(
             for: refreshed.account, by: credential, app: relyingParty.id, refreshed.proof, at: moment)
@@ -118,12 +117,12 @@ struct Refreshed: Sendable {
 
 /// `REFRESH_TOKEN_TTL_DAYS` and `REFRESH_REPEAT_SECONDS`.
 package struct RefreshRules: Sendable, Equatable {
-    package var lifetimeDays: Int
-    package var repeatSeconds: Int
+    package var lifetimeDays = RefreshLimits.defaultLifetimeDays
+    package var repeatSeconds = RefreshLimits.defaultRepeatSeconds
 
-    package init(
-        lifetimeDays: Int = RefreshLimits.defaultLifetimeDays, repeatSeconds: Int = RefreshLimits.defaultRepeatSeconds
-    ) {
+    package init() {}
+
+    package init(lifetimeDays: Int, repeatSeconds: Int) {
         (self.lifetimeDays, self.repeatSeconds) = (lifetimeDays, repeatSeconds)
     }
 

@@ -60,7 +60,7 @@ package struct SignIn: Sendable {
             let refreshed = Refreshed(
                 account: signedIn.account, beginner: .passkey(signedIn.passkey), next: next, proof: signedIn.proof,
                 isFirst: true)
-            let token = try services.tokens(for: refreshed, at: request.moment)
+            let token = try services.pair(for: refreshed, at: request.moment)
             let remark = signedIn.isEligibilityChanged ? "the passkey's eligibility for backups has changed" : nil
             return .signedIn(token, remark: remark)
         } catch {
