@@ -130,14 +130,14 @@ package struct GateStore: Sendable {
         case (.trying(let question), _, _): answer(question, at: moment) { then(.success($0.orFailed)) }
         case (.ticket(let question), _, let tickets?):
             tickets.answer(question, at: moment) { then($0.map(StoreAnswer.ticket)) }
-        case (.passkey, _, _), (.usePasskey, _, _):
+        case (.passkey, _, _), (.usePasskey, _, _), (.refresh, _, _):
             then(.failure(.unavailable("the question is for callers that may wait")))
         case (_, let fleet?, _): fleet.answer(question, at: moment.monotonic, then: then)
         default: then(.failure(.unavailable("there is no store for the question")))
         }
     }
 
-    /// What is known doesn't have the passkey: it may be from before that was made.
+    /// What is known doesn't have the credential: it may be from before that was made.
     private func answerAccount(
         _ id: AccountID, at moment: Moment, then: @escaping @Sendable (Result<StoreAnswer, KeyRegistryError>) -> Void
     ) {
@@ -164,7 +164,7 @@ extension Fleet {
             spend(use, at: time) { then($0.map(StoreAnswer.confirm)) }
         case .redeem, .attestation, .enrol, .use, .beginErasure:
             then(.failure(.unavailable("the question is for one who may wait")))
-        case .grant, .ticket, .own, .trying, .account, .passkey, .usePasskey:
+        case .grant, .ticket, .own, .trying, .account, .passkey, .usePasskey, .refresh:
             preconditionFailure("These are answered elsewhere.")
         }
     }

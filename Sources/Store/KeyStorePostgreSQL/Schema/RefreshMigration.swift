@@ -190,6 +190,7 @@ extension PostgreSQLSchema.Migration {
             INSERT INTO portcullis.refresh_family (
                 family_id, account_id, epoch, beginner_kind, beginner, key, hash, began_at, used_at, expires_at)
             VALUES (id, of_account, present, of_kind, of_beginner, of_key, new_hash, began, began, new_expires);
+            PERFORM portcullis.note(\(StoreChanges.Kind.account.rawValue), of_account);
             RETURN 0;
         END $$;
 
