@@ -135,7 +135,7 @@ struct FleetCommandsTests {
         #expect(try await both(["accounts", "list"]).outputText.isEmpty)
         for command in ["show", "close", "forget"] {
             try await both(["accounts", command, name], ends: 1)
-            try await both(["accounts", command, "-h"], ends: 1)
+            try await both(["accounts", command, "-hAAA"], ends: 1)
         }
     }
 
