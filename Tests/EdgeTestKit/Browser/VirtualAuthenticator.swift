@@ -1,3 +1,5 @@
+import Foundation
+
 /// An authenticator that Chromium simulates for one page: with its own code, and none of ours.
 package struct VirtualAuthenticator: Hashable, Sendable {
     package enum Transport: String, CaseIterable, Sendable {

@@ -27,6 +27,33 @@ extension EdgeTests {
             for path in Self.files { expectRefusal(try await edge.gateway.get(path), 404, "not_found") }
         }
 
+        @Test func `settings that passkeys can't work with refuse the start, and open sign-up is warned of`()
+            async throws
+        {
+            let good = GatewaySettings(targetPort: 1).setting("PUBLIC_ORIGIN", "https://mud.example").setting(
+                "PASSKEY_RP_ID", "mud.example")
+            let wrong: [(GatewaySettings, String)] = [
+                (good.removing("PUBLIC_ORIGIN"), "PASSKEY_RP_ID"),
+                (good.setting("PASSKEY_RP_ID", "192.0.2.1"), "PASSKEY_RP_ID"),
+                (good.setting("PASSKEY_RP_ID", "2001:db8::1"), "PASSKEY_RP_ID"),
+                (good.setting("PASSKEY_RP_ID", "https://mud.example"), "PASSKEY_RP_ID"),
+                (good.removing("PASSKEY_RP_ID").setting("ACCOUNT_SIGN_UP", "open"), "ACCOUNT_SIGN_UP"),
+                (good.setting("PASSKEY_ANDROID_APPS", "org.example.mud:AB"), "PASSKEY_ANDROID_APPS"),
+                (good.setting("PASSKEY_ATTESTATION", "required:/nowhere"), "PASSKEY_ATTESTATION"),
+            ]
+            for (settings, name) in wrong {
+                let checked = try await GatewayProcess.run(["check-config"], settings)
+                #expect(checked.ending == .exited(78), "\(name): \(checked)")
+                #expect((checked.errorText + checked.outputText).contains(name), "\(checked)")
+            }
+            let open = try await GatewayProcess.run(["check-config"], good.setting("ACCOUNT_SIGN_UP", "open"))
+            #expect(open.ending == .exited(0), "\(open)")
+            #expect(open.errorText.contains("warning: ACCOUNT_SIGN_UP: ") && open.errorText.contains("admit=passkey"))
+            let named = good.setting("ACCOUNT_SIGN_UP", "open").setting("MUD_ROUTES", "a=127.0.0.1:1,admit=passkey")
+            let checked = try await GatewayProcess.run(["check-config"], named)
+            #expect(checked.ending == .exited(0) && !checked.errorText.contains("has no route with"), "\(checked)")
+        }
+
         @Test func `each endpoint has its methods, and there are no others`() async throws {
             let bench = try await AccountEdge.start()
             let player = try Player(at: bench.gateway)

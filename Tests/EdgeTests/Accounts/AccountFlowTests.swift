@@ -42,6 +42,12 @@ extension EdgeTests {
         @Test func `a sign-in gives a token of fifteen minutes for the key of the proof`() async throws {
             let bench = try await AccountEdge.start()
             var player = try await bench.player()
+            // The same options for whoever asks: they name no account.
+            let options = try members(await player.requestOptions())
+            #expect(Set(options.keys) == ["challenge", "timeout", "rpId", "allowCredentials", "userVerification"])
+            #expect(
+                (options["allowCredentials"] as? [Any])?.isEmpty == true && options["rpId"] as? String == "localhost")
+            #expect(options["timeout"] as? Int == 300_000 && options["userVerification"] as? String == "required")
             let answer = try await player.trySignIn()
             expectSuccess(answer)
             let found = try members(answer)

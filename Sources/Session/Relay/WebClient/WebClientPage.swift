@@ -39,26 +39,28 @@ package enum WebClientPage {
         let part = passkeys.map { passkeys in
             filled(
                 passkeySource,
-                ["origin": HTMLText.escaped(passkeys.origin), "sign-up": Array(passkeys.signUp.rawValue.utf8)])
+                [
+                    Array("origin".utf8): HTMLText.escaped(passkeys.origin),
+                    Array("sign-up".utf8): Array(passkeys.signUp.rawValue.utf8),
+                ])
         }
         let page = filled(
             source,
             [
-                "title": HTMLText.escaped(title ?? self.title), "passkeys": part ?? [],
-                "no-ticket": HTMLText.escaped(noTicket ?? self.noTicket),
+                Array("title".utf8): HTMLText.escaped(title ?? self.title), Array("passkeys".utf8): part ?? [],
+                Array("no-ticket".utf8): HTMLText.escaped(noTicket ?? self.noTicket),
             ])
         return (part == nil ? policy : policyWithPasskeys).answer(page)
     }
 
     /// - Parameter markup: for the places in double braces, by name. It isn't searched for further places.
-    private static func filled(_ source: [UInt8], _ markup: [String: [UInt8]]) -> [UInt8] {
-        let places = Dictionary(uniqueKeysWithValues: markup.map { (Array($0.utf8), $1) })
+    private static func filled(_ source: [UInt8], _ markup: [[UInt8]: [UInt8]]) -> [UInt8] {
         var (page, rest): ([UInt8], ArraySlice<UInt8>) = ([], source[...])
         while let start = pair(of: UInt8(ascii: "{"), in: rest),
             let end = pair(of: UInt8(ascii: "}"), in: rest[start...])
         {
             page += rest[..<start]
-            page += places[Array(rest[(start + 2)..<end])] ?? []
+            page += markup[Array(rest[(start + 2)..<end])] ?? []
             rest = rest[(end + 2)...]
         }
         return page + rest

@@ -72,13 +72,6 @@ extension Identity {
 extension AdmissionRequest {
     /// Whether the route admits the holder of a ticket that a store has.
     func allows(_ content: TicketContent) -> Bool {
-        content.account == nil ? allows(route: content.route) : isWithoutRoute
-    }
-}
-
-extension AdmissionRequest {
-    /// Whether the route admits the holder of a ticket that a store has.
-    func allows(_ content: TicketContent) -> Bool {
         content.isOnlyByName == true && allowedMethods == nil ? isWithoutRoute : allows(route: content.route)
     }
 }
