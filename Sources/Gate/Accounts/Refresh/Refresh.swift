@@ -1,6 +1,7 @@
 package import Admission
 import DPoP
 import KeyStore
+import WebAuthn
 
 /// Keeps players signed in: `POST /api/auth/token/validate`, without the HTTP.
 ///
