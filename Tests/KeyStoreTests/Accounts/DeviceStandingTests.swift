@@ -1,4 +1,5 @@
 import KeyStore
+import KeyStorePostgreSQL
 import KeyStoreSQLite
 import Testing
 

@@ -47,7 +47,7 @@ extension ConfigurationLoader {
     }
 
     /// What was meant for accounts would have no effect. A default that is written out does no harm.
-    private mutating func refuseWithoutDomain(_ values: AccountSection.Values) {
+    private mutating func refuseWithoutDomain(_ values: SectionValues<AccountSection>) {
         let accounts = settings.accounts
         let others: [(any AnySetting, isMeant: Bool)] = [
             (accounts.origins, !values.origins.isEmpty), (accounts.androidApps, !values.androidApps.isEmpty),

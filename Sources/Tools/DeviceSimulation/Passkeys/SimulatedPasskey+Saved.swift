@@ -1,6 +1,6 @@
 import Crypto
 import CryptoExtras
-package import FoundationEssentials
+import FoundationEssentials
 import SwiftASN1
 import X509
 

@@ -12,7 +12,7 @@ extension LoadDevices {
     /// Options, the passkey's signature, a proof, a new access token. Before the first time the player signs up.
     func signIn(for client: Int, _ done: @escaping (ErrorKind?) -> Void) {
         let index = client % slots.count
-        guard slots[index].passkey == nil else { return askToSignIn(index, done) }
+        guard slots[index].player == nil else { return askToSignIn(index, done) }
         signUp(client) { [self] failure in
             if let failure { done(failure) } else { askToSignIn(index, done) }
         }
@@ -24,10 +24,10 @@ extension LoadDevices {
         post("register/options", Array("{}".utf8), for: client) { [self] result in
             switch result.flatMap(newPasskey) {
             case .failure(let kind): done(kind)
-            case .success(let (passkey, body)):
+            case .success(let (player, body)):
                 post("register", body, for: client) { [self] result in
                     guard case .failure(let kind) = result else {
-                        slots[client % slots.count].passkey = passkey
+                        slots[client % slots.count].player = player
                         return done(nil)
                     }
                     done(kind)
@@ -60,7 +60,7 @@ extension LoadDevices {
         answer.status == 200 ? .success(answer.body) : .failure(.refused(status: answer.status, code: "passkey"))
     }
 
-    private func newPasskey(_ answer: [UInt8]) -> Result<(SimulatedPasskey, body: [UInt8]), ErrorKind> {
+    private func newPasskey(_ answer: [UInt8]) -> Result<(Player, body: [UInt8]), ErrorKind> {
         let passkey = SimulatedPasskey(.es256())
         guard let vendor, let options = try? JSONDecoder().decode(CreationOptions.self, from: Data(answer)),
             let request = request(options.challenge, of: options.rp.id),
@@ -68,7 +68,7 @@ extension LoadDevices {
             let body = Self.body(
                 passkey, ["clientDataJSON": made.clientDataJSON, "attestationObject": made.attestationObject])
         else { return .failure(.noPasskey) }
-        return .success((passkey, body))
+        return .success((Player(passkey: passkey, user: options.user.id), body))
     }
 
     // MARK: Sign-in
@@ -86,18 +86,18 @@ extension LoadDevices {
     }
 
     private func signed(_ index: Int, _ answer: [UInt8]) -> Result<[UInt8], ErrorKind> {
-        guard var passkey = slots[index].passkey,
+        guard var player = slots[index].player,
             let options = try? JSONDecoder().decode(RequestOptions.self, from: Data(answer)),
             let request = request(options.challenge, of: options.rpId),
-            let made = try? passkey.authentication(request),
+            let made = try? player.passkey.authentication(request),
             let body = Self.body(
-                passkey,
+                player.passkey,
                 [
                     "clientDataJSON": made.clientDataJSON, "authenticatorData": made.authenticatorData,
                     "signature": made.signature,
-                ])
+                ], user: player.user)
         else { return .failure(.noPasskey) }
-        slots[index].passkey = passkey
+        slots[index].player = player
         return .success(body)
     }
 
@@ -123,10 +123,15 @@ extension LoadDevices {
     }
 
     /// As `toJSON()` of a credential returns it.
-    private static func body(_ passkey: SimulatedPasskey, _ response: [String: [UInt8]]) -> [UInt8]? {
+    ///
+    /// - Parameter user: the user handle, at a sign-in.
+    private static func body(
+        _ passkey: SimulatedPasskey, _ response: [String: [UInt8]], user: String? = nil
+    ) -> [UInt8]? {
         let id = Data(passkey.credentialID).base64URL
-        let credential = Credential(
-            id: id, rawId: id, type: "public-key", response: response.mapValues { Data($0).base64URL })
+        var response = response.mapValues { Data($0).base64URL }
+        response["userHandle"] = user
+        let credential = Credential(id: id, rawId: id, type: "public-key", response: response)
         return (try? JSONEncoder().encode(credential)).map { Array($0) }
     }
 
@@ -136,9 +141,9 @@ extension LoadDevices {
     }
 
     private struct CreationOptions: Decodable {
-        struct RelyingParty: Decodable { let id: String }
+        struct Entity: Decodable { let id: String }
         let challenge: String
-        let rp: RelyingParty
+        let rp, user: Entity
     }
 
     private struct RequestOptions: Decodable {

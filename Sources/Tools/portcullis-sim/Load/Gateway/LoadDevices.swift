@@ -10,6 +10,12 @@ final class LoadDevices {
     typealias Headers = [(name: String, value: String)]
     typealias Done = (Result<Headers, ErrorKind>) -> Void
 
+    struct Player {
+        var passkey: SimulatedPasskey
+        /// The user handle: base64url, as the gateway has sent it.
+        let user: String
+    }
+
     struct Slot {
         var device: SimulatedDevice
         var isBusy = false
@@ -20,7 +26,7 @@ final class LoadDevices {
         /// For the next request that is signed by itself.
         var challenge: String?
         /// The player's; nil before the sign-up.
-        var passkey: SimulatedPasskey?
+        var player: Player?
     }
 
     var slots: [Slot]
