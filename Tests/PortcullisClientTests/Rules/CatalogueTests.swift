@@ -38,7 +38,8 @@ struct CatalogueTests {
         let landing = try RepositoryText.read(
             "Sources/Libraries/PortcullisClient/PortcullisClient.docc/PortcullisClient.md")
         for article in [
-            "FirstSession", "UsingTokens", "SigningRequests", "SigningIn", "Debugging", "Errors", "OtherNames", "Design",
+            "FirstSession", "UsingTokens", "SigningRequests", "SigningIn", "Debugging", "Errors", "OtherNames",
+            "Design",
         ] {
             #expect(landing.contains("<doc:\(article)>"))
             #expect(
