@@ -255,7 +255,7 @@ let testTargets: [Target] = [
         ] + nio,
         // Stand-ins for Apple's modules, which a test compiles by itself.
         exclude: ["AppleStubs"], swiftSettings: houseSettings),
-    tests("PortcullisSimTests", "portcullis-sim", "DeviceSimulation", "EdgeTestKit", "PortcullisClient", "Telnet"),
+    tests("PortcullisSimTests", "portcullis-sim", "PortcullisClient", "Telnet"),
     tests(
         "HostileTextTests", "EdgeTestKit", "portcullis", "Admission", "AppAttest", "AuditTrail", "CBOR",
         "CharacterSets", "Compression", "DeviceSimulation", "DPoP", "FleetWire", "GatewayServer", "HTTPWire",

@@ -1,4 +1,3 @@
-import EdgeTestKit
 import Foundation
 import PortcullisClient
 import Testing
@@ -6,11 +5,13 @@ import Testing
 @testable import portcullis_sim
 
 /// The virtual authenticator of `portcullis-sim account`, in its file.
-struct AccountFileTests {
-    private let folder: TemporaryDirectory
-    private var path: String { folder.file("player.json") }
+final class AccountFileTests {
+    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("player-\(UUID().uuidString)")
+    private var path: String { folder.appendingPathComponent("player.json").path }
 
-    init() throws { folder = try TemporaryDirectory() }
+    init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
 
     private static func creation(excluding ids: [Data] = []) throws -> PasskeyCreationOptions {
         let excluded = ids.map { #"{"type":"public-key","id":"\#($0.base64EncodedString())"}"# }.joined(separator: ",")
