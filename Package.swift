@@ -145,7 +145,10 @@ let session: [Target] = [
         "Admission", "HTTPWire", "WebSocketWire", "FleetWire", "Reactors", "Observability", "PrometheusText",
         "StateCoding", "StrictJSON", "WireText", logging, deque,
         // The web client's page and the console's, as arrays of bytes in the program.
-        resources: [.embedInCode("WebClient/index.html"), .embedInCode("Internal/Console/console.html")]),
+        resources: [
+            .embedInCode("WebClient/index.html"), .embedInCode("WebClient/passkeys.html"),
+            .embedInCode("Internal/Console/console.html"),
+        ]),
 ]
 
 let gateway: [Target] = [
@@ -164,7 +167,7 @@ let gateway: [Target] = [
     target(
         "OperatorTools", "Admission", "AppAttest", "AuditTrail", "Compression", "DPoP", "GatewayServer", "KeyStore",
         "KeyStorePostgreSQL", "KeyStoreSQLite", "Observability", "PostgreSQL", "Relay", "RelayCore", "Settings",
-        "StrictJSON", "WireText", crypto),
+        "StrictJSON", "WebAuthn", "WireText", crypto),
     program(
         "portcullis", "AuditTrail", "DPoP", "GatewayServer", "Observability", "OperatorTools", "Settings", "WireText",
         argumentParser),
@@ -182,7 +185,7 @@ let tools: [Target] = [
 let testKits: [Target] = [
     // The example of docs/LIBRARY.md: also a package of its own.
     .target(
-        name: "LibraryExample", dependencies: ["AppAttest", "DPoP", "RequestErrors", crypto],
+        name: "LibraryExample", dependencies: ["AppAttest", "DPoP", "RequestErrors", "WebAuthn", crypto],
         path: "Tests/Examples/GuardedService/Sources/GuardedService", swiftSettings: [.treatAllWarnings(as: .error)]),
     kit("StallTestKit"),
     kit("KeyStoreTestKit", "KeyStore"),
@@ -241,7 +244,7 @@ let testTargets: [Target] = [
         "OperatorToolsTests", "AuditTrail", "EdgeTestKit", "KeyStore", "KeyStoreSQLite", "Observability",
         "OperatorTools", "KeyStorePostgreSQL", "Relay", "Settings"),
     tests(
-        "GatewayServerTests", "GatewayServer", "KeyStoreTestKit", "OperatorTools", "AuditTrail", "Settings",
+        "GatewayServerTests", "GatewayServer", "Accounts", "KeyStoreTestKit", "OperatorTools", "AuditTrail", "Settings",
         "SettingsTestKit", "AppAttest", "DPoP", "KeyStore", "KeyStorePostgreSQL", "KeyStoreSQLite", "Admission",
         "Relay", "RelayCore", "Telnet", "Reactors", "Observability", "PrometheusText", "PostgreSQL",
         "PostgreSQLTestKit", "StallTestKit", "EdgeTestKit", "FleetWire", "StateCoding", "WireText", logging,
@@ -257,7 +260,7 @@ let testTargets: [Target] = [
         exclude: ["AppleStubs"], swiftSettings: houseSettings),
     tests("PortcullisSimTests", "portcullis-sim", "PortcullisClient", "Telnet"),
     tests(
-        "HostileTextTests", "EdgeTestKit", "portcullis", "Admission", "AppAttest", "AuditTrail", "CBOR",
+        "HostileTextTests", "EdgeTestKit", "portcullis", "Accounts", "Admission", "AppAttest", "AuditTrail", "CBOR",
         "CharacterSets", "Compression", "DeviceSimulation", "DPoP", "FleetWire", "GatewayServer", "HTTPWire",
         "KeyStore", "KeyStoreTestKit", "Observability", "OperatorTools", "PrometheusText", "ProxyProtocol", "Reactors",
         "Relay", "RelayCore", "Settings", "StateCoding", "StrictDER", "StrictJSON", "Telnet", "WebAuthn",
@@ -317,7 +320,8 @@ let package = Package(
 
 /// The fuzz targets' functions: a test replays the corpus with them, and libFuzzer's driver runs the same functions.
 let fuzzed: [Target.Dependency] = [
-    "AppAttest", "AuditTrail", "CBOR", "Observability", "DPoP", "WireText", "Telnet", "Compression", "HTTPWire",
+    "Accounts", "AppAttest", "AuditTrail", "CBOR", "Observability", "DPoP", "WireText", "Telnet", "Compression",
+    "HTTPWire",
     "RelayCore", "ProxyProtocol", "KeyStore", "Admission", "CharacterSets", "Settings", "GatewayServer",
     "OperatorTools", "Reactors", "DeviceSimulation", "WebAuthn", "WebSocketWire", "FleetWire", "PrometheusText",
     "StateCoding", "StrictDER", "StrictJSON", "PortcullisClient", crypto, metrics, x509, asn1,

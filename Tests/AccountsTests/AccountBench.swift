@@ -61,6 +61,8 @@ struct AccountBench {
     let gate: Gate
     var services: AccountServices
     var passkey: SimulatedPasskey
+    /// What the authenticator has kept of the options of its registration; nil leaves the member out.
+    var userHandle: [UInt8]?
     let proofKey: P256.Signing.PrivateKey
     private let vendor: SimulatedVendor
 
@@ -152,10 +154,12 @@ struct AccountBench {
     ) throws -> String {
         let made = try passkey.authentication(
             PasskeyRequest(rpID: "mud.example", origin: origin, challenge: challenge), changing: change)
-        return credential([
+        var response = [
             "clientDataJSON": made.clientDataJSON, "authenticatorData": made.authenticatorData,
             "signature": made.signature,
-        ])
+        ]
+        response["userHandle"] = userHandle
+        return credential(response)
     }
 
     func signIn(_ body: String, proof: String? = nil, at moment: Moment = start) async throws -> SignInOutcome {

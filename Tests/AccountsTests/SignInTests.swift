@@ -15,6 +15,7 @@ struct SignInTests {
     init() async throws {
         bench = try AccountBench()
         account = try await bench.signUp().account
+        bench.userHandle = account.bytes
     }
 
     private mutating func signIn(at moment: Moment = start) async throws -> SignInOutcome {
@@ -81,6 +82,13 @@ struct SignInTests {
         bench.passkey = SimulatedPasskey(.es256())
         let refusal = try #require(try await signIn().refusal)
         #expect(refusal.status == 404 && refusal.code == .unknownCredential)
+    }
+
+    @Test(arguments: [nil, [UInt8](repeating: 1, count: 16)])
+    mutating func `is refused without the user handle of the account`(userHandle: [UInt8]?) async throws {
+        bench.userHandle = userHandle
+        let refusal = try #require(try await signIn().refusal)
+        #expect(refusal.code == .passkeyRejected && refusal.failed.check == .passkeyKnown)
     }
 
     @Test mutating func `is refused for a closed account`() async throws {

@@ -22,12 +22,13 @@ extension EdgeTests {
             #expect(edge.target.connectionCount == 0)
         }
 
-        /// RFC 9110 section 15.5.2. The code is also in a header, for clients that don't show the body of a refused
+        /// RFC 9110 section 15.5.2. Code and id are also in headers, for clients that don't show the body of a refused
         /// upgrade.
-        @Test func `a refusal has its code in a header, and a 401 names a scheme`() async throws {
+        @Test func `a refusal has its code and its id in headers, and a 401 names a scheme`() async throws {
             let edge = try await start()
             let unknown = try await edge.gateway.refusal(Handshake())
             #expect(unknown["www-authenticate"] == "AppAttest" && unknown["x-refusal-code"] == "app_auth_required")
+            #expect(unknown.requestID?.isEmpty == false && unknown["x-refusal-request-id"] == unknown.requestID)
             let elsewhere = try await edge.gateway.get("/nowhere")
             #expect(elsewhere["www-authenticate"] == nil && elsewhere["x-refusal-code"] == "not_found")
         }

@@ -44,6 +44,28 @@ extension EdgeTests {
             #expect(report.contains("answered") && !report.contains("error "))
         }
 
+        @Test func `players sign up by their devices, and sign in with their passkeys`() async throws {
+            let (certificates, directory) = (try await DevCertificates.shared(), try TemporaryDirectory())
+            let (authority, root) = (directory.file("authority.json"), directory.file("root.pem"))
+            _ = try await ChildProcess.check(
+                Binaries.find("portcullis-sim"), ["authority", "--authority", authority, "--root", root])
+            let port = try FrontProxy.freePort()
+            let origin = "https://localhost:\(port)"
+            let edge = try await Edge.start {
+                $0.tls(certificates).setting("WS_PORT", port)
+                    .setting("APPATTEST_TEAM_ID", "ABCDE12345").setting("APPATTEST_BUNDLE_ID", "com.example.mud")
+                    .setting("APPATTEST_ROOT_CA_PATH", root).setting("APPATTEST_ALLOW_CUSTOM_ROOT", "true")
+                    .setting("PUBLIC_ORIGIN", origin).setting("PASSKEY_RP_ID", "localhost")
+                    .setting("CHALLENGES_PER_MINUTE", 1_000_000)
+            }
+            let report = try await load(
+                origin, ca: certificates.serverCA,
+                ["--scenario", "passkey", "--authority", authority, "--devices", "4"])
+            #expect(report.contains("answered") && !report.contains("error "), "\(report)")
+            let line = try await edge.gateway.auditLine("\"event\":\"account\"", "sign-in, token ")
+            #expect(line.contains("\"way\":\"passkey\""))
+        }
+
         /// - Returns: the table, and how many messages were answered, if any were.
         private func load(_ gateway: String, ca: String?, _ arguments: [String]) async throws -> String {
             let result = try await ChildProcess.check(

@@ -67,6 +67,17 @@ extension EdgeTests {
             )
         }
 
+        @Test func `a refused connection names its request as the audit log does`() async throws {
+            let stage = try await Stage()
+            let play = try await stage.run(["device", "connect"], ["--send", "look"])
+            #expect(play.ending == .exited(1), "\(play)")
+            let id = try #require(
+                try play.errorText.firstMatch(of: /401 app_auth_required \(request ([0-9a-f]{16})\)/), "\(play)"
+            ).output.1
+            let lines = try await stage.edge.gateway.stop().outputLines
+            #expect(lines.contains { $0.contains(id) && $0.contains("app_auth_required") }, "\(lines)")
+        }
+
         /// A device that was registered in the other dialect gets tokens too.
         @Test func `a device of the other dialect gets a token without registering again`() async throws {
             let stage = try await Stage()

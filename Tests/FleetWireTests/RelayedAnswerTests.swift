@@ -36,7 +36,18 @@ struct RelayedAnswerTests {
     func `it says whether the session is unknown there`(field: String, isUnknown: Bool) throws {
         var answer = RelayedAnswer()
         _ = try answer.take("HTTP/1.1 401 Unauthorized\r\n\(field)\r\n\r\n".utf8)
-        #expect(answer.isSessionUnknown == isUnknown && answer.refusalCode == nil)
+        #expect(answer.isSessionUnknown == isUnknown && answer.refusalCode == nil && !answer.isTokenWrong)
+    }
+
+    @Test(arguments: [
+        ("x-session: refused", true), ("X-Session:refused", true), ("X-Session: unknown", false),
+        ("X-Session: refused, more", false), ("X-Sessions: refused", false), ("X-Session", false),
+    ])
+    func `it says whether the token is wrong, whoever the client is`(field: String, isWrong: Bool) throws {
+        var answer = RelayedAnswer()
+        _ = try answer.take("HTTP/1.1 401 Unauthorized\r\n\(field)\r\n\r\n".utf8)
+        #expect(answer.isTokenWrong == isWrong)
+        #expect(!answer.isTokenWrong || !answer.isSessionUnknown)
     }
 
     @Test(arguments: [

@@ -16,4 +16,14 @@ struct ControlMessagesTests {
         }
         #expect(ControlLine.decode(ControlRequest.self, ControlLine.encode(ControlRequest.reload)) == .reload)
     }
+
+    @Test func `a request about an account arrives as it was sent, and is never one for another ticket`() {
+        let requests: [ControlRequest] = [
+            .accountTicket(seconds: 60, account: "a\nb"), .hasNoticedEnd(ofAccount: "00"),
+        ]
+        for request in requests {
+            #expect(ControlLine.decode(ControlRequest.self, ControlLine.encode(request)) == request)
+        }
+        #expect(requests[0] != .ticket(seconds: 60, uses: 1))
+    }
 }

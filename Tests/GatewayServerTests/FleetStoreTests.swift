@@ -1,4 +1,3 @@
-import Admission
 import EdgeTestKit
 import Foundation
 import KeyStore
@@ -10,6 +9,7 @@ import Settings
 import Synchronization
 import Testing
 
+@testable import Admission
 @testable import GatewayServer
 @testable import OperatorTools
 
@@ -128,6 +128,31 @@ struct FleetStoreTests {
         #expect(try await feed.ifChanged()?.keys == [first, second])
         #expect(store.blocks.list.takeNew() != nil)
         #expect(try await feed.ifChanged() == nil)
+    }
+
+    /// The standing of an account that this gateway remembers.
+    @Test func `forgets what it knows of an account that has changed, before it tells of it`() async throws {
+        let (store, other) = (try store(), try self.store())
+        let feed = FleetFeed(store)
+        let account = try StoreForgery.account()
+        let (id, mark) = (account.id, account.passkeys[0].mark)
+        #expect(try await other.registry.begin(account, maximum: 9) == .begun)
+        _ = try await feed.ifChanged()
+        await load(id, by: store)
+        #expect(store.knownAccounts.current(of: id, at: .now)?.passkeys == [mark])
+        #expect(try await other.registry.remove(mark, of: id, at: 5))
+        #expect(try await feed.ifChanged()?.passkeys == [mark])
+        #expect(store.knownAccounts.current(of: id, at: .now)?.passkeys.contains(mark) != true)
+        await load(id, by: store)
+        #expect(try await other.registry.close(id, at: 6))
+        #expect(try await feed.ifChanged()?.accounts == [id])
+        #expect(store.knownAccounts.current(of: id, at: .now)?.isClosed != false)
+    }
+
+    private func load(_ id: AccountID, by store: FleetStore) async {
+        await withCheckedContinuation { continuation in
+            store.knownAccounts.load(id, at: .now) { _ in continuation.resume() }
+        }
     }
 
     @Test func `is kept by one gateway at a time`() async throws {

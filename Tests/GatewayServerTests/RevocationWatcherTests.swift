@@ -60,6 +60,36 @@ struct RevocationWatcherTests {
         watch.cancel()
     }
 
+    @Test func `the end of an account is noticed when its sessions are closed`() async throws {
+        let store = try store("accounts.sqlite")
+        let account = try account(1)
+        #expect(try await store.begin(account, maximum: 9) == .begun)
+        let closed = Mutex<[StoreRevocations]>([])
+        let watcher = RevocationWatcher(try SQLiteRevocations(of: store), logger: logger) { revocations in
+            closed.withLock { $0.append(revocations) }
+        }
+        await watcher.lookOnce()
+        #expect(!watcher.hasNoticed(account: account.id))
+        #expect(try await store.remove(account.passkeys[0].mark, of: account.id, at: 5))
+        await watcher.lookOnce()
+        #expect(!watcher.hasNoticed(account: account.id))
+        #expect(closed.withLock { $0.last?.passkeys } == [account.passkeys[0].mark])
+        #expect(try await store.close(account.id, at: 6))
+        await watcher.lookOnce()
+        #expect(watcher.hasNoticed(account: account.id))
+        #expect(closed.withLock { $0.last?.accounts } == [account.id])
+    }
+
+    private func account(_ byte: UInt8) throws -> Account {
+        let id = try #require(AccountID(bytes: [UInt8](repeating: byte, count: AccountID.length)))
+        let mark = try #require(PasskeyMark(bytes: [UInt8](repeating: byte, count: PasskeyMark.length)))
+        let passkey = Passkey(
+            mark: mark, credentialID: [byte], publicKey: [byte], signCount: 0, isBackupEligible: false,
+            isBackedUp: false, isUserVerified: true, aaguid: [UInt8](repeating: 0, count: AccountLimits.aaguidBytes),
+            attestation: "none", label: "", madeAt: 1)
+        return Account(id: id, origin: .device, madeAt: 1, passkeys: [passkey])
+    }
+
     @Test func `a look that fails is none`() async throws {
         let store = try store("failing.sqlite")
         let watcher = RevocationWatcher(try SQLiteRevocations(of: store), logger: logger) { _ in }

@@ -1,3 +1,4 @@
+import KeyStore
 import Reactors
 import RelayCore
 import Testing
@@ -44,5 +45,33 @@ import WireText
         #expect(!options.accepts([127, 0, 0, 1]))
         #expect(
             try self.options(request, for: client(.anonymous, "192.0.2.1")).chooser == .client(["192.0.2.1/32"]))
+    }
+
+    private struct MemberProof: AdmissionProof {
+        let account: AccountID?
+
+        var isLarge: Bool { false }
+        var routes: Set<String>? { nil }
+        func isRevoked(by revocations: Revocations) -> Bool { false }
+        static var expiry: ProofExpiry<MemberProof> { .never }
+    }
+
+    @Test func `a target is told the account in version 2, if there is one`() throws {
+        let account = try #require(AccountID(bytes: [UInt8](repeating: 0xAB, count: AccountID.length)))
+        let policy = try TargetPolicy(TargetSettings(standard: TargetEndpoint("mud.example:4000")))
+        guard case .authorized(let target) = policy.authorize(.standard, for: "app") else { throw Refused() }
+        let address = SocketAddress(try #require(IPAddress(text: "192.0.2.9")), port: 4_000)
+        for (proxy, known, isTold) in [
+            (TargetProxyHeader.v2, account, true), (.v2, nil, false), (.v1, account, false),
+        ] as [(TargetProxyHeader, AccountID?, Bool)] {
+            let dialer = TargetDialer(
+                tlsMode: .plain, preferredTLS: nil, requiredTLS: nil, proxyHeader: proxy, timeoutMilliseconds: 1)
+            let principal = Principal(
+                Identity(method: AppAttestMethod.name, subject: "x"), proof: MemberProof(account: known))
+            let prologue = try #require(dialer.options(for: target, client(principal, "192.0.2.1")).prologue)
+            let header = prologue(address, address)
+            let told = [0xE1, 0, 32] + Array(account.text.utf8)
+            #expect((header.firstRange(of: told) != nil) == isTold && !header.isEmpty, "\(proxy)")
+        }
     }
 }

@@ -192,7 +192,7 @@ enum ImportTable {
             ours: [
                 "GatewayServer", "Settings", "AppAttest", "AuditTrail", "Compression", "DPoP", "KeyStore",
                 "KeyStorePostgreSQL", "KeyStoreSQLite", "PostgreSQL", "Admission", "Observability", "Relay",
-                "RelayCore", "StrictJSON", "WireText",
+                "RelayCore", "StrictJSON", "WebAuthn", "WireText",
             ],
             others: ["Crypto", "Glibc", "Foundation", "FoundationEssentials"],
             reason: """

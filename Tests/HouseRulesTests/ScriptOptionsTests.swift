@@ -8,7 +8,7 @@ struct ScriptOptionsTests {
         "run", "test", "make-dev-certs", "fuzz-edge", "try-with-mud", "try-with-evennia", "try-with-autobahn", "soak",
         "attack", "bench", "bench-fleet", "fleet", "fuzz", "bench-micro", "try-clients", "test-on", "try-with-nginx",
         "try-copyover", "package", "try-package", "try-container", "try-client", "check-app-attest", "try-libraries",
-        "try-fleet", "try-documents",
+        "try-fleet", "try-documents", "try-passkeys",
     ]
 
     @Test func `are tested for every script`() throws {

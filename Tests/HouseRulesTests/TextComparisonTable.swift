@@ -56,6 +56,9 @@ enum TextComparisonTable {
             "Gate/Admission/Methods/AppAttest/AppAttestSettings",
             "Gate/Admission/Methods/MethodName",
             "Gate/Admission/Methods/Revocations",
+            "Gate/Admission/Methods/AccessToken/Accounts/AccountSubject",
+            "Gate/Accounts/Changes/AccountAct",
+            "Gate/Accounts/Options/PlatformFiles",
             "Gate/Admission/Refusals/RefusalDigest",
             "Gate/Admission/Registration/RegistrationRequest",
             "Gate/Admission/Request/AdmissionRequest",
@@ -173,6 +176,8 @@ enum TextComparisonTable {
             "Wire/WebSocketWire/Handshake/WebSocketExtension",
         ],
         .bounded: [
+            "Store/KeyStore/Accounts/Account",
+            "Store/KeyStore/Accounts/Passkey",
             // Rows of gateways: `GatewayMember.maximumTextBytes`.
             "Store/KeyStore/Shared/SessionTrace",
             "Store/KeyStore/Shared/SilentGateways",
@@ -186,6 +191,7 @@ enum TextComparisonTable {
             "Wire/StateCoding/StateReader",
         ],
         .nilAlone: [
+            "Session/Relay/Accounts/RelatedOrigins",
             "Session/Relay/Upgrade",
             "Session/Relay/Session/SessionDirectory",
             "Gate/Admission/Tokens/OwnOrigins",
@@ -203,6 +209,7 @@ enum TextComparisonTable {
             "Wire/WebSocketWire/Deflate/DeflateAgreement",
         ],
         .uncompared: [
+            "Session/Relay/Accounts/AccountPath",
             "Gate/Admission/Handover/CarriedPrincipal",
             "Libraries/AppAttest/AuthenticatorData",
             "Wire/FleetWire/RelayPreface",

@@ -9,6 +9,8 @@ package final class MemoryKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
     private let records = Mutex<[KeyID: DeviceKey]>([:])
     /// Used under the lock of `records`. Good only for the counter that a record has.
     private let windows = Mutex<[KeyID: KeyCounters]>([:])
+    /// That devices have joined, in whichever store of accounts.
+    private let accounts = Mutex<[KeyID: AccountID]>([:])
 
     package init() {}
 
@@ -29,8 +31,12 @@ package final class MemoryKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
     }
 
     package func standing(of id: KeyID) -> KeyStanding? {
-        records.withLock { $0[id]?.standing }
+        let account = accounts.withLock { $0[id] }
+        return records.withLock { $0[id]?.standing(in: account) }
     }
+
+    /// - Parameter account: nil: the device has left it, or it is closed.
+    package func note(_ account: AccountID?, ofDevice id: KeyID) { accounts.withLock { $0[id] = account } }
 
     package func advanceCounter(of id: KeyID, to counter: UInt32, at time: Int64) -> CounterAdvance {
         use(CounterUse(counter), of: id, at: time)

@@ -41,6 +41,18 @@ struct SQLiteBackupTests {
         #expect(try restored.key(.sample(3))?.isRevoked == true)
     }
 
+    @Test func `has accounts with their passkeys and devices, and what has ended of them`() async throws {
+        let store = try SQLiteKeyRegistry(path: path)
+        for byte in 1...UInt8(2) { _ = try await store.begin(.sample(byte), maximum: 9) }
+        _ = try await store.join(.sample(7), to: .sample(1))
+        _ = try await store.forget(.sample(2), at: 5)
+        _ = try SQLiteBackup(of: path, to: target, replacing: false)
+        let copy = try SQLiteKeyRegistry(path: target, creating: false)
+        #expect(try await copy.accounts(after: nil, limit: 9) == store.accounts(after: nil, limit: 9))
+        #expect(try await copy.account(.sample(1))?.devices.count == 1)
+        #expect(try await SQLiteRevocations(of: copy).ifChanged()?.accounts == [.sample(2)])
+    }
+
     @Test func `can be made when nobody has the store open, and of the store of an older program`() throws {
         do { _ = try SQLiteKeyDatabase(path: path).enrol(.sample()) }
         do { try DatabaseQueue(path: path).inDatabase { try $0.execute(sql: "DROP TABLE development_token") } }

@@ -69,11 +69,11 @@ struct ProxyHeaderEncodingTests {
             source: Samples.v4, destination: Samples.v4Target,
             tlvs: [
                 session, .identity(method: "app_attest", subject: "QUJD"), .identity(method: "anonymous", subject: nil),
-                .alpn([0x68]),
+                .account("00ff"), .alpn([0x68]),
             ])
         let expected =
             [0x05, 0, 3, 1, 2, 3] + [0xe0, 0, 15] + Array("app_attest:QUJD".utf8) + [0xe0, 0, 9]
-            + Array("anonymous".utf8)
+            + Array("anonymous".utf8) + [0xe1, 0, 4] + Array("00ff".utf8)
             + [0x01, 0, 1, 0x68]
         #expect(header.encoded(as: .v2) == Samples.tcp4(tlvs: expected))
     }

@@ -191,7 +191,7 @@ private final class ListeningSocketFile {
             ),
             (
                 "a=a.example:1,admit=certificate",
-                "the option admit has no such value: write any, or some of ticket, app, signed, token, dev, cert, anonymous, joined by +"
+                "the option admit has no such value: write any, or some of ticket, app, signed, token, dev, passkey, cert, anonymous, joined by +"
             ),
             ("a=a.example:1,tls=on", "the option tls has no such value: plain, prefer, required"),
             (

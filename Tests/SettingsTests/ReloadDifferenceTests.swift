@@ -63,7 +63,8 @@ struct ReloadDifferenceTests {
             GatewaySettings.table.rows.filter { $0.reload == .restart }.map(\.name) == [
                 "BIND_HOST", "WS_PORT", "INBOUND_TLS_MODE", "ATTESTED_KEYS_PATH", "STORE_URL",
                 "STORE_PASSWORD_PATH", "STORE_SECRETS_KEY_PATH", "ALLOW_INSECURE_STORE_TLS", "STORE_TIMEOUT_MS",
-                "MAX_SPENT_PROOFS", "ADMIN_BIND", "FLEET_BIND", "TICKET_TTL_SECONDS", "CONTROL_SOCKET_PATH",
+                "MAX_SPENT_PROOFS", "PASSKEY_RP_ID", "PASSKEY_ORIGINS", "PASSKEY_ANDROID_APPS", "PASSKEY_ATTESTATION",
+                "ADMIN_BIND", "FLEET_BIND", "TICKET_TTL_SECONDS", "CONTROL_SOCKET_PATH",
                 "PUBLIC_ORIGIN", "CHALLENGE_TTL_SECONDS", "MAX_LIMITER_ENTRIES",
                 "REACTOR_THREADS", "LOG_LEVEL", "LOG_FORMAT", "AUDIT_LOG_PATH",
             ])

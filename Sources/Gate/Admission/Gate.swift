@@ -72,6 +72,11 @@ package struct Gate: Sendable {
     /// The same for an identity that a client claims.
     package func refuseBlocked(_ identity: Identity) -> Refusal? { block.refusal(of: identity) }
 
+    /// The same for a client that was verified, by any of its names.
+    func refuseBlocked(_ principal: Principal) -> Refusal? {
+        principal.names.lazy.compactMap { block.refusal(of: $0) }.first
+    }
+
     /// For an upgrade whose session may be at another gateway: finding out costs as much as a credential, and so the
     /// same policies precede it. All of them follow.
     package func screen(_ request: AdmissionRequest) -> Refusal? {
@@ -210,7 +215,7 @@ package struct Gate: Sendable {
     /// block list and the route; for other methods it is the second, so that no method can forget it.
     func checking(_ principal: Principal, for attempt: AdmissionAttempt) -> CredentialDecision {
         func refuse(_ refusal: Refusal) -> CredentialDecision { .refused(refusal.naming(attempt.method)) }
-        if let refusal = block.refusal(of: principal.identity) { return refuse(refusal.failing(.identityBlocked)) }
+        if let refusal = refuseBlocked(principal) { return refuse(refusal.failing(.identityBlocked)) }
         guard !proof.lacksSecret(principal) else {
             return refuse(Refusal(.sharedSecretRequired, detail: "the shared secret was not checked"))
         }

@@ -6,7 +6,7 @@ extension AdmissionCheck {
         switch self {
         case .account: "the account is there and open, and has the passkey"
         case .passkeyKnown: "an account has the passkey"
-        case .clientData: "the client data is well-formed, and of this ceremony"
+        case .passkeyClientData: "the client data is well-formed, and of this ceremony"
         case .passkeyOrigin: "the page or app is one of PASSKEY_ORIGINS"
         case .relyingParty: "the passkey is for this RP ID"
         case .userPresence: "the player was present, and verified"
@@ -27,7 +27,7 @@ extension AdmissionCheck {
             "The account was closed or removed, or the passkey was: see `portcullis accounts show`. Sign in again with another passkey."
         case .passkeyKnown:
             "The player has removed the passkey here, and the device still has it: call signalUnknownCredential. After a restored backup of the store, newer passkeys are lost."
-        case .clientData:
+        case .passkeyClientData:
             "Send clientDataJSON as the browser returned it: of create() to register, of get() to authenticate."
         case .passkeyOrigin:
             "The passkey was used on another page or in another app. Add the origin to PASSKEY_ORIGINS, or the app to PASSKEY_ANDROID_APPS; pages in frames are refused."

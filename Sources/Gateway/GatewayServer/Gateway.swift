@@ -108,8 +108,8 @@ package final class Gateway: Sendable {
         control = try start.tickets.controlSocketPath.map { path throws(GatewayError) in
             try ControlDesk(
                 path: path, inherited: sockets.control, on: pool, server: server, tickets: state.tickets,
-                reloads: reloads, copyovers: copyovers, revocations: revocations, page: page, audit: state.audit,
-                logger: logger)
+                accounts: start.passkeys == nil ? nil : state.store?.accountStore, reloads: reloads,
+                copyovers: copyovers, revocations: revocations, page: page, audit: state.audit, logger: logger)
         }
         let desks = ConsoleDesks(
             devices: state.store.map { KeyDesk($0.keys, audit: state.audit, server: server) },

@@ -63,7 +63,8 @@ struct GatewayParts {
             version: Gateway.version, audit: state.audit, journal: state.journal,
             whenAuditFails: live.logs.auditFull, metrics: state.metrics, logger: logger)
         relay.webClient = WebClientPage.answer(
-            title: live.tickets.webClientTitle, noTicket: live.tickets.webClientNoTicket)
+            title: live.tickets.webClientTitle, noTicket: live.tickets.webClientNoTicket,
+            passkeys: accounts.map { WebClientPage.Passkeys(origin: $0.tokens.issuer, signUp: $0.signUp) })
         relay.fleetRelay = state.fleet.fleetRelay
         relay.appAuth = live.gate.appAuthDemand
         relay.internalAccess = InternalAccess(

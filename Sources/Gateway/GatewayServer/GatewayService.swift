@@ -108,11 +108,10 @@ struct GatewayService: Service {
         }
     }
 
-    /// Those of devices that unregister themselves. The database of a fleet lets gateways do so only where devices may.
+    /// Those of devices that unregister themselves, and those of operators' commands that were cut off.
     private func finishErasures(_ sweep: inout ErasureSweep) async throws(KeyRegistryError) {
-        guard let store = gateway.state.store, gateway.current.now.live.signedRequests.isOn == .on else { return }
-        let time = Int64(Date.now.timeIntervalSince1970 * 1_000)
-        let count = try await sweep.run(DeviceErasure(store: store.keys), at: time)
+        guard let store = gateway.state.store else { return }
+        let count = try await sweep.run(store, at: Int64(Date.now.timeIntervalSince1970 * 1_000))
         if count > 0 { gateway.logger.notice("interrupted erasures finished", metadata: [LogKeys.count: "\(count)"]) }
     }
 

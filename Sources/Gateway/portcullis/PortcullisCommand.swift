@@ -11,7 +11,7 @@ struct PortcullisCommand: AsyncParsableCommand {
         version: Gateway.version,
         subcommands: [
             ServeCommand.self, CheckConfigCommand.self, SettingsCommand.self, KeysCommand.self,
-            StoreCommand.self, FleetCommand.self, BlockListCommand.self,
+            AccountsCommand.self, StoreCommand.self, FleetCommand.self, BlockListCommand.self,
             SigningKeysCommand.self, DevTokensCommand.self, TicketCommand.self, ReloadCommand.self,
             CopyoverCommand.self, ExplainCommand.self, AuditCommand.self, SessionsCommand.self, TopCommand.self,
         ],

@@ -20,14 +20,21 @@ struct TicketCommand: ParsableCommand {
     @Option(help: "How many times it admits.")
     var uses = 1
 
+    @Option(help: "The account that it proves, once, to register a passkey; it admits nobody.")
+    var account: String?
+
     func validate() throws {
         guard (1...1_440).contains(minutes) else { throw ValidationError("--minutes is a number from 1 to 1440.") }
         guard (1...1_000).contains(uses) else { throw ValidationError("--uses is a number from 1 to 1000.") }
+        guard account == nil || uses == 1 else { throw ValidationError("A ticket for an account has one use.") }
     }
 
     func run() throws {
         let path = try Console.controlSocket(socket, settings)
-        guard let answer = ControlClient(path: path).ask(.ticket(seconds: minutes * 60, uses: uses)) else {
+        let request: ControlRequest =
+            account.map { .accountTicket(seconds: minutes * 60, account: $0) }
+            ?? .ticket(seconds: minutes * 60, uses: uses)
+        guard let answer = ControlClient(path: path).ask(request) else {
             throw Console.noGateway(on: path)
         }
         switch answer {

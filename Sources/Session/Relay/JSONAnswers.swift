@@ -63,7 +63,7 @@ enum JSONAnswers {
     /// Clients of access tokens get `error` and `error_description` of RFC 6749 section 5.2; others get the latter
     /// where there is a reason to tell.
     ///
-    /// The code is also in a header: for a refused upgrade most WebSocket clients expose the headers, but not the body.
+    /// Code and id are also in headers: for a refused upgrade most WebSocket clients expose these, but not the body.
     static func refusal(_ refusal: Refusal, requestID: String) -> HTTPAnswer {
         let code = refusal.code.rawValue
         var answer = json(refusal.status) {
@@ -74,7 +74,7 @@ enum JSONAnswers {
             }
             $0.member("requestId", requestID)
         }
-        answer.headers.append(("X-Refusal-Code", code))
+        answer.headers += [("X-Refusal-Code", code), ("X-Refusal-Request-Id", requestID)]
         if refusal.status == 401 {
             answer.headers.append(("WWW-Authenticate", refusal.authenticationScheme))
         }

@@ -2,19 +2,19 @@ import Reactors
 
 /// The policy and the header of a page that is compiled into the program: the web client's and the console's.
 ///
-/// It allows only the page's own script and style sheet, by their hashes: no other source, no inline handler, no
+/// It allows only the page's own scripts and style sheet, by their hashes: no other source, no inline handler, no
 /// framing, no conversion of strings to markup. After editing a page, put its new hashes where its policy is made; a
 /// test shows them.
 package struct PagePolicy: Sendable {
     package let contentSecurityPolicy: String
 
     /// - Parameters:
-    ///   - scriptHash: SHA-256 of the content of the page's `script` element, in base64.
+    ///   - scriptHashes: SHA-256 of the content of each of the page's `script` elements, in base64.
     ///   - styleHash: the same of its `style` element.
-    init(scriptHash: String, styleHash: String) {
+    init(scriptHashes: String..., styleHash: String) {
         contentSecurityPolicy = [
             "default-src 'none'",
-            "script-src 'sha256-\(scriptHash)'",
+            "script-src " + scriptHashes.map { "'sha256-\($0)'" }.joined(separator: " "),
             "style-src 'sha256-\(styleHash)'",
             // The gateway that served the page, WebSockets included.
             "connect-src 'self'",

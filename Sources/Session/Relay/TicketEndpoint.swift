@@ -24,10 +24,11 @@ final class TicketEndpoint {
             let refusal = Refusal(.malformedRequest, detail: "\(name) is repeated")
             return refuse(exchange, refusal, by: .none, context)
         }
-        let request = AdmissionRequest(
+        var request = AdmissionRequest(
             exchange.head, CredentialFields(gate.fields, exchange.head, parameters: nil),
             handshake: UpgradeHandshake(method: String(decoding: exchange.head.method, as: UTF8.self)),
             isTLS: exchange.isTLS, certificate: exchange.certificate, context)
+        request.isWithoutRoute = true
         answer(exchange, gate.authenticate(request), context)
     }
 

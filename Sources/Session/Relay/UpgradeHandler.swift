@@ -34,11 +34,18 @@ final class UpgradeHandler {
         guard let (request, upgrade) = read(exchange, id: preface.requestID) else { return }
         let decision = settings.gate.evaluate(request, passedOnAs: preface.principal)
         if case .refused(let refusal) = decision, refusal.code == .invalidResume, let resume = upgrade.session.resume,
-            !settings.directory.holds(resume.sessionID)
+            let field = field(of: resume, at: request.moment)
         {
-            return refuse(exchange, refusal, by: refusal.method, upgrade.context, [RelayedAnswer.unknownSession])
+            return refuse(exchange, refusal, by: refusal.method, upgrade.context, [field])
         }
         answer(exchange, decision, upgrade, at: preface.principal == nil ? .introduced : .here)
+    }
+
+    /// What the other gateway need not ask again, whoever its client is.
+    private func field(of resume: ResumeRequest, at moment: Moment) -> (name: String, value: String)? {
+        guard settings.directory.holds(resume.sessionID) else { return RelayedAnswer.unknownSession }
+        let credential = SessionCredential(id: resume.sessionID, token: resume.token)
+        return settings.directory.find(credential, at: moment.monotonic) == nil ? RelayedAnswer.wrongToken : nil
     }
 
     /// - Returns: nil if the client is gone, or if the upgrade is refused already.

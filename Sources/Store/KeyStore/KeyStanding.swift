@@ -16,10 +16,12 @@ package struct KeyStanding: Sendable, Equatable {
     /// ``KeyMaintenance/beginErasure(of:at:)`` was called, and ``KeyMaintenance/finishErasure(of:holders:)`` not yet.
     /// Such a key is revoked, but nobody's decision keeps it out.
     package let isBeingErased: Bool
+    /// That the device has joined, unless it is closed.
+    package let account: AccountID?
 
     package init(
         id: KeyID, publicKeyX963: [UInt8], app: String, environment: String, trustRoot: [UInt8], counter: UInt32,
-        isRevoked: Bool, isBeingErased: Bool = false
+        isRevoked: Bool, isBeingErased: Bool = false, account: AccountID? = nil
     ) {
         self.id = id
         self.publicKeyX963 = publicKeyX963
@@ -29,13 +31,17 @@ package struct KeyStanding: Sendable, Equatable {
         self.counter = counter
         self.isRevoked = isRevoked
         self.isBeingErased = isBeingErased
+        self.account = account
     }
 }
 
 extension DeviceKey {
-    package var standing: KeyStanding {
+    /// Of a device without an account.
+    package var standing: KeyStanding { standing(in: nil) }
+
+    package func standing(in account: AccountID?) -> KeyStanding {
         KeyStanding(
             id: id, publicKeyX963: publicKeyX963, app: app, environment: environment, trustRoot: trustRoot,
-            counter: counter, isRevoked: isRevoked, isBeingErased: isBeingErased)
+            counter: counter, isRevoked: isRevoked, isBeingErased: isBeingErased, account: account)
     }
 }

@@ -13,7 +13,9 @@ extension SQLStatement {
         SELECT CASE WHEN f.fits THEN public_key END, CASE WHEN f.fits THEN app END,
             CASE WHEN f.fits THEN environment END, CASE WHEN f.fits THEN trust_root END, counter,
             revoked_at IS NOT NULL,
-            revoked_at IS NOT NULL AND revocation_reason IS NOT DISTINCT FROM '\(DeviceKey.erasingReason)'
+            revoked_at IS NOT NULL AND revocation_reason IS NOT DISTINCT FROM '\(DeviceKey.erasingReason)',
+            (SELECT a.account_id FROM portcullis.account_device d JOIN portcullis.account a USING (account_id)
+                WHERE d.key_id = device_key.key_id AND a.closed_at IS NULL)
         FROM portcullis.device_key CROSS JOIN LATERAL (
             SELECT octet_length(public_key)::int8 + octet_length(app) + octet_length(environment)
                 + octet_length(trust_root) <= \(RecordLimits.keyRecordBytes) AS fits) f
@@ -62,7 +64,7 @@ extension KeyStanding {
         self.init(
             id: id, publicKeyX963: try row.bytes(0), app: try row.text(1), environment: try row.text(2),
             trustRoot: try row.bytes(3), counter: counter, isRevoked: try row.boolean(5),
-            isBeingErased: try row.boolean(6))
+            isBeingErased: try row.boolean(6), account: try row.isNull(7) ? nil : row.accountID(7))
     }
 }
 

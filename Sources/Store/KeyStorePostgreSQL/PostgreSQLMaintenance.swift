@@ -74,6 +74,10 @@ extension PostgreSQLKeyRegistry: KeyMaintenance {
         try blocking(.mayErase, []) { rows throws(DatabaseError) in try rows.only().boolean(0) }
     }
 
+    package func mayErase() async throws(KeyRegistryError) -> Bool {
+        try await answer(.mayErase, []) { rows throws(DatabaseError) in try rows.only().boolean(0) }
+    }
+
     package func settle() async throws(KeyRegistryError) { try await forgetChanges() }
 
     /// Forgets old entries of the feed of changes.

@@ -151,7 +151,9 @@ extension DeviceKeyTable {
 
     private static let standing = """
         SELECT public_key, app, environment, trust_root, counter, revoked_at,
-            revoked_at IS NOT NULL AND revocation_reason IS '\(DeviceKey.erasingReason)'
+            revoked_at IS NOT NULL AND revocation_reason IS '\(DeviceKey.erasingReason)',
+            (SELECT a.account_id FROM account_device d JOIN account a ON a.account_id = d.account_id
+                WHERE d.key_id = device_key.key_id AND a.closed_at IS NULL)
         FROM device_key WHERE key_id = ?
         """
 
@@ -196,7 +198,8 @@ extension DeviceKeyTable {
         return KeyStanding(
             id: id, publicKeyX963: try required(bytes(row[0])), app: try required(text(row[1])),
             environment: try required(text(row[2])), trustRoot: try required(bytes(row[3])), counter: counter,
-            isRevoked: try integer(row[5]) != nil, isBeingErased: try integer(row[6]) == 1)
+            isRevoked: try integer(row[5]) != nil, isBeingErased: try integer(row[6]) == 1,
+            account: try bytes(row[7]).map { try required(AccountID(bytes: $0)) })
     }
 
     static let damage = KeyRegistryError.unavailable("a record in the key store is damaged")

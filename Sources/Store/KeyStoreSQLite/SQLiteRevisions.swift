@@ -32,8 +32,10 @@ struct SQLiteRevisions: Equatable {
     /// After the other tables. Older stores don't have them yet; older programs work with them.
     static func create(in database: Database) throws {
         if try !SQLiteSchemaForm.has("revision", database) { try createTable(in: database) }
-        // Programs of before accounts have made the table without it.
-        try database.execute(sql: "INSERT INTO revision VALUES (4, random()) ON CONFLICT DO NOTHING")
+        // Programs of before accounts have made the table without the fourth part.
+        if try triggers.contains(where: { try !SQLiteSchemaForm.has($0.name, of: "trigger", database) }) {
+            try database.execute(sql: "INSERT INTO revision VALUES (4, random()) ON CONFLICT DO NOTHING")
+        }
         for trigger in triggers { try database.execute(sql: trigger.sql) }
     }
 

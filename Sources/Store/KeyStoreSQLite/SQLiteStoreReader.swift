@@ -59,6 +59,27 @@ package final class SQLiteStoreReader: ReadableStore {
         }
     }
 
+    package func transferableAccounts(after: AccountID?, limit: Int) throws(KeyRegistryError) -> [Account] {
+        try use { database in
+            guard try Self.hasAccounts(database) else { return [] }
+            return try AccountTable.page(
+                after: after, limit: min(limit, AccountLimits.largestPage), from: database)
+        }
+    }
+
+    package func transferableRemovals(
+        after: AccountRemoval?, limit: Int
+    ) throws(KeyRegistryError) -> [AccountRemoval] {
+        try use { database in
+            guard try Self.hasAccounts(database) else { return [] }
+            return try AccountEndTable.removals(after: after, limit: limit, in: database)
+        }
+    }
+
+    fileprivate static func hasAccounts(_ database: Database) throws -> Bool {
+        try AccountSchema.tables.allSatisfy { try SQLiteSchemaForm.has($0, database) }
+    }
+
     private func use<Value>(_ body: (Database) throws -> Value) throws(KeyRegistryError) -> Value {
         do { return try queue.writeWithoutTransaction(body) } catch { throw KeyRegistryError(error) }
     }
@@ -74,6 +95,7 @@ extension SQLiteStoreReader: SurveyedStore {
             if try SQLiteSchemaForm.has("signing_key", database) { try Self.surveySigningKeys(database, &found) }
             if try SQLiteSchemaForm.has("secret", database) { try Self.surveySecrets(database, &found) }
             if try SQLiteSchemaForm.has("kept_ticket", database) { try Self.surveyTickets(database, &found) }
+            if try Self.hasAccounts(database) { try Self.surveyAccounts(database, &found) }
             try Self.surveyLeftovers(database, &found)
         }
     }
@@ -130,6 +152,23 @@ extension SQLiteStoreReader: SurveyedStore {
             try attempt(StoreRecord.ticketName, &survey) {
                 try KeptTicketTable.fetch(number: number, from: database).map { .ticket($0) }
             }
+        }
+    }
+
+    private static func surveyAccounts(_ database: Database, _ survey: inout StoreSurvey) throws {
+        let maximum = StoreSurvey.maximumAccounts
+        try each("account_id", of: "account", maximum: maximum, database, &survey) { value, survey in
+            guard case .blob(let data) = value.storage, let id = AccountID(bytes: [UInt8](data)) else {
+                return survey.note("its identifier hasn't \(AccountID.length) bytes", in: "an account")
+            }
+            try attempt(StoreRecord.name(of: id), &survey) {
+                try AccountTable.fetch(id, from: database).map { .account($0) }
+            }
+        }
+        for (table, name) in [("passkey", "passkeys"), ("account_device", "devices of accounts")] {
+            let lost = "SELECT count(*) FROM \(table) WHERE account_id NOT IN (SELECT account_id FROM account)"
+            guard let count = try Int.fetchOne(database, sql: lost), count > 0 else { continue }
+            survey.note("\(count) have no account", in: name)
         }
     }
 

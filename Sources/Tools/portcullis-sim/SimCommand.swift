@@ -10,9 +10,8 @@ struct SimCommand: AsyncParsableCommand {
             on memory.
             """,
         subcommands: [
-            MudCommand.self, AuthorityCommand.self, DeviceCommand.self, AccountCommand.self, EchoCommand.self,
-            LoadCommand.self,
-            AttackCommand.self, HellosCommand.self, TextsCommand.self, AttackTableCommand.self, BenchCommand.self,
-            WatchCommand.self,
+            MudCommand.self, AuthorityCommand.self, DeviceCommand.self, AccountCommand.self, PasskeyCommand.self,
+            EchoCommand.self, LoadCommand.self, AttackCommand.self, HellosCommand.self, TextsCommand.self,
+            AttackTableCommand.self, BenchCommand.self, WatchCommand.self,
         ])
 }

@@ -10,6 +10,8 @@ package struct RelayedAnswer: Sendable {
     /// A field of a refusal. The gateway has no such session: it has ended, or this is another process than the one
     /// that had it.
     package static let unknownSession = (name: "X-Session", value: "unknown")
+    /// The same field. The gateway has the session, and this isn't its token: whoever the client is, it won't get it.
+    package static let wrongToken = (name: "X-Session", value: "refused")
 
     package enum Fault: Error, Hashable, Sendable {
         case malformedHead
@@ -23,6 +25,7 @@ package struct RelayedAnswer: Sendable {
     /// Of a refusal, as for clients.
     package private(set) var refusalCode: String?
     package private(set) var isSessionUnknown = false
+    package private(set) var isTokenWrong = false
 
     package init() {}
 
@@ -58,6 +61,7 @@ package struct RelayedAnswer: Sendable {
             if ASCIIByte.isSame(name, "x-refusal-code") { refusalCode = String(decoding: value, as: UTF8.self) }
             if ASCIIByte.isSame(name, Self.unknownSession.name) {
                 isSessionUnknown = value.elementsEqual(Self.unknownSession.value.utf8)
+                isTokenWrong = value.elementsEqual(Self.wrongToken.value.utf8)
             }
         }
     }

@@ -72,6 +72,8 @@ package struct ProxyTLV: Hashable, Sendable {
         /// The first of the types for applications, 0xE0–0xEF. Defined by the gateway: the identity that the gate has
         /// verified, see ``ProxyTLV/identity(method:subject:)``.
         case identity = 0xe0
+        /// Also the gateway's: the player's account, see ``ProxyTLV/account(_:)``.
+        case account = 0xe1
     }
 
     package static let maximumUniqueIDBytes = 128
@@ -95,6 +97,9 @@ package struct ProxyTLV: Hashable, Sendable {
     package static func identity(method: String, subject: String?) -> ProxyTLV {
         ProxyTLV(.identity, Array((subject.map { method + ":" + $0 } ?? method).utf8))
     }
+
+    /// The player's account, in UTF-8, whatever method has verified its client.
+    package static func account(_ id: String) -> ProxyTLV { ProxyTLV(.account, Array(id.utf8)) }
 
     package static func authority(_ hostName: String) -> ProxyTLV { ProxyTLV(.authority, Array(hostName.utf8)) }
 

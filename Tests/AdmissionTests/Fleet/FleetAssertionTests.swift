@@ -48,6 +48,20 @@ struct FleetAssertionTests {
         #expect(bench.store.key(id)?.counter == 0)
     }
 
+    @Test func `a challenge that the fleet hasn't issued counts for nothing, whoever accepts it`() throws {
+        var device = try bench.registeredDevice()
+        let id = try #require(KeyID(bytes: device.keyID))
+        let own = Challenges(epoch: epoch)
+        var settings = bench.gateways[0].settings
+        var appAttest = try #require(settings.appAttest)
+        appAttest.challenges = own
+        settings.appAttest = appAttest
+        let fields = try bench.bench.assertion(by: &device, over: own.issue(at: start).nonce)
+        let decision = try #require(Gate(settings).evaluate(bench.bench.request(fields)).awaited)
+        #expect(decision.refusal?.answer == .invalidNonce)
+        #expect(bench.store.key(id)?.counter == 0)
+    }
+
     private static func alone(_ change: (inout AssertionFields) -> Void) throws -> FailedCheck {
         let bench = try Bench()
         var device = try bench.registeredDevice()

@@ -64,6 +64,22 @@ struct BlockListTests {
         #expect(!list.contains(.anonymous) && !list.contains(.operatorTicket(TicketID())))
     }
 
+    @Test func `accounts are blocked however they began, and in one spelling`() throws {
+        let account = try #require(AccountID(bytes: [UInt8](repeating: 0xAB, count: AccountID.length)))
+        let kinds = [AccessTokenMethod.accountBlockListKind]
+        let list = try BlockList("account \(account)", kinds: kinds)
+        #expect(list.contains(.account(account)))
+        for kind in AccountOrigin.Kind.allCases {
+            let name = AccessTokenMethod.AccountNames.name(of: kind)
+            #expect(list.contains(Identity(method: name, subject: account.text)), "\(kind)")
+        }
+        let other = Identity(method: AccessTokenMethod.developmentName, subject: account.text)
+        #expect(!list.contains(other) && !list.contains(.account(.init(bytes: Array(1...16)) ?? account)))
+        for text in [account.text.uppercased(), String(account.text.dropLast()), account.text + "0", "-h"] {
+            #expect(throws: OperatorListError.self) { try BlockList("account \(text)", kinds: kinds) }
+        }
+    }
+
     @Test func `IPv4 and IPv6 ranges are separate`() throws {
         let everyIPv6 = try BlockList("address ::/0")
         #expect(everyIPv6.contains(address("2001:db8::1")) && !everyIPv6.contains(address("192.0.2.1")))

@@ -19,6 +19,8 @@ struct SignedBench {
     /// `AUTHZ_BODY=forwarded`
     var seesBodies = true
     var blockList = BlockList()
+    /// Of upgrades.
+    var origins = OwnOrigins.setting(Self.origin)
     /// `AUTHZ_ADMIT`
     var admits: Set<String> = ["token", "signed"]
     /// Of failures at one address.
@@ -30,7 +32,7 @@ struct SignedBench {
     var settings: SignedRequestSettings {
         var appAttest = bench.appAttest(over: bench.registry)
         appAttest.window = CounterWindow(size: windowSize) ?? .strict
-        return SignedRequestSettings(appAttest: appAttest, origins: .setting(Self.origin))
+        return SignedRequestSettings(appAttest: appAttest, origins: origins)
     }
 
     var authorization: SignedAuthorization {

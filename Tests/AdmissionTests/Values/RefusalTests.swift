@@ -18,6 +18,8 @@ struct RefusalTests {
                 "audit_unavailable", "invalid_resume", "invalid_request", "invalid_token", "invalid_dpop_proof",
                 "use_dpop_nonce", "clock_skew", "attestation_failed", "nonce_expired", "temporarily_unavailable",
                 "public_origin_required", "proxy_not_authorized", "digest_mismatch", "key_mismatch",
+                "unknown_credential", "passkey_rejected", "fresh_passkey_required", "sign_up_refused", "passkey_taken",
+                "too_many_passkeys", "device_taken", "too_many_devices", "accounts_exhausted",
             ])
     }
 
@@ -59,6 +61,7 @@ struct RefusalTests {
                 .appAuthRequired, .invalidNonce, .unknownKey, .keyRevoked, .assertionRejected,
                 .invalidClientCertificate, .invalidTicket, .sharedSecretRequired, .invalidSharedSecret,
                 .invalidResume, .invalidToken, .invalidProof, .digestMismatch, .keyMismatch,
+                .unknownCredential, .passkeyRejected,
             ])
     }
 

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// For one task at a time, like ``DevTools``.
 package final class BrowserPage {
-    private let tools: DevTools
+    let tools: DevTools
     /// Kept alive as long as the page.
     private let browser: Chromium
 

@@ -16,6 +16,7 @@ let package = Package(
                 .product(name: "AppAttest", package: "portcullis"),
                 .product(name: "DPoP", package: "portcullis"),
                 .product(name: "RequestErrors", package: "portcullis"),
+                .product(name: "WebAuthn", package: "portcullis"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ])
     ]

@@ -27,7 +27,7 @@ struct FuzzTarget: Sendable {
         attestFuzzTargets + dpopFuzzTargets + gateFuzzTargets + edgeFuzzTargets + telnetFuzzTargets + clientFuzzTargets
         + httpFuzzTargets + [translationFuzzTarget, jsonFuzzTarget, stateFuzzTarget] + settingFuzzTargets
         + webSocketFuzzTargets + metricsFuzzTargets + [auditFuzzTarget] + maintenanceFuzzTargets
-        + fleetFuzzTargets + passkeyFuzzTargets + libraryFuzzTargets
+        + fleetFuzzTargets + passkeyFuzzTargets + accountFuzzTargets + libraryFuzzTargets
 }
 
 /// A property that was violated.

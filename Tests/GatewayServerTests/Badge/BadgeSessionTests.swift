@@ -123,7 +123,9 @@ struct BadgeSessionTests {
         #expect(Set(labels).count == labels.count)
         #expect(labels.allSatisfy { $0.allSatisfy { "abcdefghijklmnopqrstuvwxyz_".contains($0) } })
         let routes = [ConfiguredMethod].all.routeNames
-        #expect(Set(routes) == ["app", "signed", "token", "dev", "cert", "ticket", "anonymous"] && routes.count == 7)
+        #expect(
+            Set(routes) == ["app", "signed", "token", "dev", "passkey", "cert", "ticket", "anonymous"]
+                && routes.count == 8)
     }
 
     // MARK: Answers that come later

@@ -103,6 +103,8 @@ struct TwoGatewaysTests {
         let wrong = session.handshake(after: 0, token: String(repeating: "0", count: 64))
         guard case .refused(let answer, _) = try await b.attempt(wrong) else { throw EdgeTestError("admitted") }
         #expect(answer.status == 401 && answer["x-refusal-code"] == "invalid_resume")
+        // Its gateway was asked once, and has counted it once.
+        #expect(b.log.values(of: LogKeys.status, in: "upgrade passed on") == ["101", "401"])
     }
 
     @Test func `a client whose token isn't enough is admitted elsewhere by what else it has`() async throws {

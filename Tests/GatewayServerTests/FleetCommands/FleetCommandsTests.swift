@@ -113,6 +113,42 @@ struct FleetCommandsTests {
         #expect(try await bench.run("signing-keys", "list").outputText.contains("\(id)  revoked"))
     }
 
+    @Test func `accounts are listed, shown, closed and forgotten, and leave no erased device behind`() async throws {
+        try await bench.fill([FleetCommandBench.key(1)])
+        let account = try StoreForgery.account()
+        do { try SQLiteKeyDatabase(path: bench.path).complete(accounts: [account]) }
+        try await bench.expect("store", "import", bench.path)
+        let name = account.id.text
+        let list = try await both(["accounts", "list"])
+        #expect(list.outputLines.first?.hasPrefix("\(name)  open  began by device  passkeys 1  devices 1  ") == true)
+        let listed = try await both(["accounts", "list", "--json"]).outputText
+        #expect(listed.hasPrefix(#"{"account":"\#(name)","state":"open","origin":"device","madeAt":"1970-"#))
+        #expect(try await both(["accounts", "show", name]).outputText.contains("tablet"))
+        try await both(["accounts", "show", name, "--json"])
+        let key = try FleetCommandBench.name(1)
+        #expect(try await both(["keys", "export", key]).outputText.contains(#""account":{"account":"\#(name)""#))
+        try await both(["keys", "erase", key, "--yes"])
+        #expect(try await both(["accounts", "list"]).outputText.contains("devices 0"))
+        #expect(try await both(["accounts", "close", name]).outputText == "closed \(name)\n")
+        #expect(try await both(["accounts", "show", name]).outputText.contains("state: closed\n"))
+        #expect(try await both(["accounts", "forget", name]).outputText == "forgot \(name)\n")
+        #expect(try await both(["accounts", "list"]).outputText.isEmpty)
+        for command in ["show", "close", "forget"] {
+            try await both(["accounts", command, name], ends: 1)
+            try await both(["accounts", command, "-hAAA"], ends: 1)
+        }
+    }
+
+    @Test func `an account is blocked in one spelling`() async throws {
+        try await bench.expect("store", "migrate")
+        let name = try StoreForgery.account().id.text
+        try await bench.expect("block-list", "add", "account", name)
+        #expect(try await bench.expect("block-list", "list").outputText.hasPrefix("account \(name)  # "))
+        let other = try await bench.run("block-list", "add", "account", "AB" + name.dropFirst(2))
+        #expect(other.ending == .exited(1) && other.errorText.contains("holds no account"), "\(other)")
+        try await bench.expect("block-list", "remove", "account", name)
+    }
+
     @Test func `whatever is listed is listed as JSON, too`() async throws {
         func objects(_ words: [String]) async throws -> [[String: Any]] {
             try await both(words + ["--json"]).outputLines.map { line in

@@ -34,7 +34,67 @@ struct StoreForgery: Sendable {
         let place = TransferredToken.Place(
             device: [UInt8](repeating: 3, count: 32), firstUsedAt: 1_500, lastUsedAt: 2_000)
         try store.complete(token: TransferredToken(token: token, places: [place]))
+        try store.complete(accounts: [account()])
     }
+
+    /// With one passkey, and the device.
+    static func account() throws -> Account {
+        let key = try FleetCommandBench.key(1)
+        let credential: [UInt8] = [1, 2, 3]
+        let (x, y) = (Array(key.publicKeyX963[1..<33]), Array(key.publicKeyX963[33...]))
+        var cose: [UInt8] = [0xA5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 0x20]
+        cose += x + [0x22, 0x58, 0x20] + y
+        let passkey = Passkey(
+            mark: try #require(PasskeyMark(bytes: Array(SHA256.hash(data: credential)))), credentialID: credential,
+            publicKey: cose, signCount: 0, isBackupEligible: true, isBackedUp: true,
+            isUserVerified: true, aaguid: [UInt8](repeating: 0, count: AccountLimits.aaguidBytes), attestation: "none",
+            label: "phone", madeAt: 1_000)
+        return Account(
+            id: try #require(AccountID(bytes: [UInt8](repeating: 7, count: AccountID.length))), origin: .device,
+            madeAt: 1_000, passkeys: [passkey],
+            devices: [AccountDevice(key: key.id, label: "tablet", joinedAt: 2_000)])
+    }
+
+    static let ofAccounts: [StoreForgery] = [
+        .init(
+            "a mark that isn't the credential's hash", "UPDATE passkey SET mark = \(zeros)",
+            says: "mark isn't the SHA-256 of its credential"),
+        .init(
+            "a key that signs nothing", "UPDATE passkey SET public_key = x'A0'",
+            says: "a passkey's public key is none that signs"),
+        .init("a label of 65 bytes", "UPDATE passkey SET label = hex(zeroblob(32)) || 'x'", says: "a value is missing"),
+        .init("a credential of no bytes", "UPDATE passkey SET credential_id = x''", says: "a value is missing"),
+        .init("a counter below zero of a passkey", "UPDATE passkey SET sign_count = -1", says: "a value is missing"),
+        .init("an unknown origin", "UPDATE account SET origin = 9", says: "a value is missing"),
+        .init(
+            "a proof of an account that ends with none", "UPDATE account SET proof = x'01'", says: "a value is missing"),
+        .init(
+            "a proof that no gateway has kept", "UPDATE account SET origin = 3, proof = x'01'",
+            says: "what it ends with can't be read"),
+        .init(
+            "an account of the far future", "UPDATE account SET made_at = \(future)",
+            says: "the time when it was made is impossible"),
+        .init(
+            "an end in the far future", "UPDATE account SET closed_at = \(future)",
+            says: "the time of its end is impossible"),
+        .init(
+            "a passkey of the far future", "UPDATE passkey SET made_at = \(future)",
+            says: "a passkey's times are impossible"),
+        .init(
+            "a device of the far future", "UPDATE account_device SET joined_at = \(future)",
+            says: "the time when a device joined is impossible"),
+        .init("a passkey of no account", "UPDATE passkey SET account_id = x'07'", says: "passkeys: 1 have no account"),
+        .init(
+            "a device of no account", "UPDATE account_device SET account_id = x'07'",
+            says: "devices of accounts: 1 have no account"),
+        .init(
+            "eleven passkeys",
+            """
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10)
+            INSERT INTO passkey SELECT randomblob(32), account_id, credential_id, public_key, 0, 0, aaguid, 'none', '',
+                1000, NULL FROM passkey, n
+            """, says: "a value is missing"),
+    ]
 
     /// Without the checks that the file's own tables have: whoever makes a file leaves them out.
     func apply(to path: String) throws {

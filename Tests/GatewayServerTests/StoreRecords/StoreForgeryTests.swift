@@ -1,6 +1,7 @@
 import EdgeTestKit
 import Foundation
 import KeyStore
+import KeyStoreSQLite
 import PostgreSQL
 import PostgreSQLTestKit
 import Testing
@@ -28,7 +29,7 @@ struct StoreForgeryTests {
     @Test func `isn't imported, is found by the check of the file, and doesn't end a list`() async throws {
         let bench = try await FleetCommandBench()
         try await bench.expect("store", "migrate")
-        for forgery in StoreForgery.ofKeys + StoreForgery.ofTokens {
+        for forgery in StoreForgery.ofKeys + StoreForgery.ofTokens + StoreForgery.ofAccounts {
             let path = try copy(bench, forgery)
             let imported = try await bench.run("store", "import", path)
             expect(imported, imported.errorText, of: forgery)
@@ -39,7 +40,7 @@ struct StoreForgeryTests {
             #expect(list.ending == .exited(0) && list.outputLines.count == 1, "\(forgery.name): \(list)")
         }
         let session = try bench.server.session(database: bench.database)
-        for table in ["device_key", "development_token", "signing_key", "secret"] {
+        for table in ["device_key", "development_token", "signing_key", "secret", "account", "passkey"] {
             let rows = try session.run("SELECT count(*) FROM portcullis.\(table)", []).only().integer(0)
             #expect(rows == 0, "\(table)")
         }
@@ -65,7 +66,14 @@ struct StoreForgeryTests {
         let checked = try await check(path)
         #expect(checked.ending == .exited(0), "\(checked)")
         let report = try await bench.expect("store", "import", path).outputText
-        #expect(report.hasPrefix("imported 1 keys, of which 0 are revoked, 1 development tokens and 1 signing keys"))
+        #expect(
+            report.hasPrefix(
+                "imported 1 keys, of which 0 are revoked, 1 development tokens and 1 signing keys, and 1 accounts"))
+        let (back, exported) = (bench.directory.file("back.sqlite"), try StoreForgery.account())
+        try await bench.expect("store", "export", back)
+        #expect(try SQLiteKeyDatabase(path: back).transferableAccounts(after: nil, limit: 9) == [exported])
+        #expect(try await check(back).outputText.contains(", 1 accounts"))
+        #expect(try await bench.expect("store", "check").outputText.contains(", 1 accounts"))
     }
 
     /// Also of a file of the first programs, which had neither tokens nor signing keys.
@@ -104,6 +112,7 @@ struct StoreForgeryTests {
         for forgery in Self.inDatabase {
             try session.run("DELETE FROM portcullis.device_key; DELETE FROM portcullis.development_token")
             try session.run("DELETE FROM portcullis.signing_key; DELETE FROM portcullis.secret")
+            try session.run("DELETE FROM portcullis.account")
             try await bench.expect("store", "import", good)
             try session.run(forgery.sql)
             let checked = try await bench.run("store", "check")
@@ -115,6 +124,13 @@ struct StoreForgeryTests {
     }
 
     private static let inDatabase: [StoreForgery] = [
+        .init("an unknown origin", "UPDATE portcullis.account SET origin = 9", says: "account 0707"),
+        .init(
+            "a key that signs nothing", "UPDATE portcullis.passkey SET public_key = '\\xa0'",
+            says: "a passkey's public key is none that signs"),
+        .init(
+            "a mark that isn't the credential's hash", "UPDATE portcullis.passkey SET credential_id = '\\x01'",
+            says: "mark isn't the SHA-256 of its credential"),
         .init(
             "an identifier that isn't the key's hash",
             "UPDATE portcullis.device_key SET public_key = public_key || '\\x00'", says: "isn't the SHA-256"),

@@ -19,6 +19,8 @@ struct HostileGateway: Sendable {
             .setting("TRUSTED_PROXY_CIDRS", "127.0.0.0/8").setting("ENABLE_WEB_CLIENT", "true")
             .setting("CHALLENGES_PER_MINUTE", 1_000_000).setting("FAILED_UPGRADES_PER_MINUTE", 1_000_000)
             .setting("REACTOR_THREADS", 1).setting("PUBLIC_ORIGIN", "https://gate.example")
+            .setting("PASSKEY_RP_ID", "gate.example").setting("ACCOUNT_SIGN_UP", "open")
+            .setting("SIGN_UPS_PER_HOUR", 10_000)
         let process = try await GatewayProcess.start(settings)
         return HostileGateway(
             process: process, internalPort: try await process.internalPort(), target: target, apple: apple)

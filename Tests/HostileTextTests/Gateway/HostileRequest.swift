@@ -93,6 +93,7 @@ private let targets: [HostileRequest] = [
     .target("?cols", "/?cols=$&rows=$"),
     .target("?client", "/?client=$&ttype=$"), .target("an unknown parameter", "/?$=$"), .target("/mud/", "/mud/$"),
     .target("an unknown path", "/$"),
+    .target("a path of accounts", "/api/auth/$"), .target("a passkey", "/api/auth/passkey/$"),
 ]
 
 private let bodies: [HostileRequest] = [
@@ -114,6 +115,19 @@ private let bodies: [HostileRequest] = [
     .body("kty", "/token", #"{"device_key_jwk":{"kty":"$"}}"#),
     .body("a body", "/ticket", "$"), .body("a body", "/attest/register", "$"), .body("a body", "/token", "$"),
     .body("a body", "/health", "$"),
+    .body("a member", "/api/auth/passkey/register/options", #"{"$":"a"}"#),
+    .body("a passkey", "/api/auth/passkey/register/options", #"{"passkey":{"id":"AAAA","response":{"$":"$"}}}"#),
+    .body("a label", "/api/auth/passkey/register", #"{"id":"AAAA","label":"$","response":{"clientDataJSON":"e30"}}"#),
+    .body(
+        "client data", "/api/auth/passkey/register",
+        #"{"id":"AAAA","response":{"clientDataJSON":"$","attestationObject":"AAAA"}}"#),
+    .body("dpop_jkt", "/api/auth/passkey/authenticate/options", #"{"dpop_jkt":"$"}"#),
+    .body("an id", "/api/auth/passkey/authenticate", #"{"id":"$","response":{}}"#, "DPoP: a\r\n"),
+    .body(
+        "a handle", "/api/auth/passkey/authenticate",
+        #"{"id":"AAAA","response":{"clientDataJSON":"e30","authenticatorData":"AA","signature":"AA","userHandle":"$"}}"#,
+        "DPoP: a\r\n"),
+    .body("a body", "/api/auth/device", "$"),
 ]
 
 private let authz = "GET /authz HTTP/1.1\r\nHost: x\r\n"

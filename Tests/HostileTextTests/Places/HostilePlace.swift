@@ -13,7 +13,8 @@ struct HostilePlace: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 
     static let all =
-        wirePlaces + jwtPlaces + attestPlaces + passkeyPlaces + gatePlaces + dialectPlaces + telnetPlaces
+        wirePlaces + jwtPlaces + attestPlaces + passkeyPlaces + accountPlaces + gatePlaces + dialectPlaces
+        + telnetPlaces
         + connectionPlaces
         + settingPlaces + recordPlaces
 }

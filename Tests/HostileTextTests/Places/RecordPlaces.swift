@@ -75,6 +75,19 @@ let recordPlaces = places {
         use(registry.enrol(key))
         use(key.completed(by: key))
     }
+    text("a stored account's texts") { text in
+        let (id, mark) = (AccountID(bytes: Array(1...16)), PasskeyMark(bytes: Array(1...32)))
+        guard let id, let mark, let key = KeyID(bytes: Array(1...32)) else { return }
+        let passkey = Passkey(
+            mark: mark, credentialID: [1], publicKey: [1], signCount: 0, isBackupEligible: false, isBackedUp: false,
+            isUserVerified: true, aaguid: [], attestation: text, label: text, madeAt: 0)
+        let device = AccountDevice(key: key, label: text, joinedAt: 0)
+        let account = Account(id: id, origin: .device, madeAt: 0, passkeys: [passkey], devices: [device])
+        let description = AccountDescription(account)
+        use((description.line, description.full, description.json, account.isWellFormed))
+        use(account.completed(by: account))
+        use(RegistrationRules(now: 0).faults(of: .account(account)))
+    }
     text("a stored signing key's name") { text in
         let keys = StoredSigningKeys(
             keys: (0..<4).map { StoredSigningKey(id: text + "\($0)", secret: [1], publishedAt: 0, signsFrom: 0) },

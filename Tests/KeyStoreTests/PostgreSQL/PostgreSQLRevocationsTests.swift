@@ -142,6 +142,21 @@ struct PostgreSQLRevocationsTests {
         #expect(news.keys == nil)
     }
 
+    @Test func `isn't told of accounts by name if there are too many that wait`() throws {
+        var news = StoreNews()
+        for number in 0..<StoreNews.maximumKeys {
+            let last = [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
+            news.noteAccount(try #require(AccountID(bytes: [UInt8](repeating: 0, count: 14) + last)))
+        }
+        #expect(news.accounts?.count == StoreNews.maximumKeys && news.keys == [])
+        var later = StoreNews()
+        later.noteAccount(.sample(9))
+        news.add(later)
+        #expect(news.accounts == nil && news.keys == [])
+        later.add(news)
+        #expect(later.accounts == nil)
+    }
+
     @Test func `misses none of many that are committed at once`() async throws {
         for number in UInt8(1)...200 { _ = try await other.enrol(.sample(number)) }
         _ = try await feed.ifChanged()

@@ -81,7 +81,9 @@ struct PostgreSQLRolesTests {
         #expect(try await gateway.begin(.sample(2, origin: .open), maximum: 10) == .begun)
         #expect(try await gateway.add(.sample(11), to: .sample(1)) == .added)
         for _ in 0..<2 { _ = try await gateway.join(.sample(1), to: .sample(1)) }
-        #expect(try await gateway.use(.sample(11), spending: (.sample(3), home)) == .used)
+        #expect(
+            try await gateway.use(.sample(11), spending: (.sample(3, .passkeyAuthentication, expires: 30_000), home))
+                == .used)
         #expect(try await gateway.remove(.sample(11), of: .sample(1), at: 1))
         #expect(try await gateway.remove(device: .sample(1), of: .sample(1)))
         #expect(try await gateway.forget(.sample(1), at: 1))
@@ -137,8 +139,10 @@ struct PostgreSQLRolesTests {
         #expect(try !gateway.mayEraseBlocking())
         try await Self.runScript(in: database, with: "ADMIN_CONSOLE=on")
         #expect(try !gateway.mayEraseBlocking())
+        #expect(try await !gateway.mayErase())
         try await Self.runScript(in: database, with: "SIGNED_REQUESTS=on")
         #expect(try gateway.mayEraseBlocking())
+        #expect(try await gateway.mayErase())
         for byte in UInt8(1)...2 {
             #expect(try await gateway.enrol(.sample(byte)) == .enrolled)
             #expect(try await gateway.beginErasure(of: .sample(byte), at: 1))

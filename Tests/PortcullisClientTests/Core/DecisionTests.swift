@@ -156,8 +156,11 @@ struct DecisionTests {
         #expect(
             token.code == "clock_skew" && token.message == "clock_skew: The clock differs"
                 && token.reaction == .setClock)
-        let apple = refusal(503, "", ["x-refusal-code": "draining", "retry-after": "3"])
-        #expect(apple.code == "draining" && apple.retryAfter == 3 && apple.reaction == .wait)
+        let fields = ["x-refusal-code": "draining", "x-refusal-request-id": "r1", "retry-after": "3"]
+        let apple = refusal(503, "", fields)
+        #expect(apple.code == "draining" && apple.retryAfter == 3 && apple.reaction == .wait && apple.requestId == "r1")
+        #expect(refusal(503, #"{"requestId":"r2"}"#, fields).requestId == "r2")
+        #expect(refusal(503, "", ["x-refusal-request-id": "a b"]).requestId == nil)
         let proxy = refusal(401, "<html>", ["www-authenticate": #"DPoP error="invalid_token", algs="ES256""#])
         #expect(proxy.code == "invalid_token" && proxy.reaction == .newToken)
         let other = refusal(401, #"{"error":"attestation_failed","error_description":"registration required"}"#)

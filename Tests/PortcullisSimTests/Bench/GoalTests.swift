@@ -33,14 +33,15 @@ struct GoalTests {
     }
 
     @Test func `every goal of an empty run is unmeasured, and absent programs are named`() {
-        let circumstances = GoalList.Circumstances(absent: [.haproxy, .earlier], cores: 2)
+        let circumstances = GoalList.Circumstances(absent: [.haproxy, .earlier], cores: 2, hasDatabase: false)
         let goals = GoalList.goals(BenchResults(), circumstances)
-        #expect(goals.count == 24)
+        #expect(goals.count == 26)
         let rows = goals.map(GoalRow.init)
         #expect(rows.allSatisfy { $0.verdict.hasPrefix("not measured: ") })
         #expect(rows.contains { $0.verdict.contains("haproxy isn't installed") })
         #expect(rows.contains { $0.verdict.contains("--earlier names no other build") })
         #expect(rows.contains { $0.verdict.contains("not measurable on 2 cores") })
+        #expect(rows.contains { $0.verdict.contains("PostgreSQL isn't installed") })
     }
 
     @Test func `each goal uses its own figures`() {
@@ -67,6 +68,9 @@ struct GoalTests {
             (Cell.authorization, 100.0), (Cell.signed(recipe: 1, bytes: 1_024), 120),
             (Cell.signed(recipe: 2, bytes: 1_024), 160),
         ] { results.record(cost, .cpuPerAuthorization, of: .portcullis, cell) }
+        for (cell, cost) in [(Cell.token, 200.0), (Cell.signIn, 210), (Cell.signInWithDatabase, 260)] {
+            results.record(cost, .cpuPerToken, of: .portcullis, cell)
+        }
         let rows = GoalList.goals(results, GoalList.Circumstances(cores: 4)).map(GoalRow.init)
         #expect(rows.filter { $0.measured == "–" }.map(\.what) == ["… websockify in Go"])
         func measured(_ what: String) -> String? { rows.first { $0.what.hasPrefix(what) }?.measured }
@@ -74,6 +78,8 @@ struct GoalTests {
         #expect(measured("connects a second with an access token") == "1.25 ×")
         #expect(measured("CPU per request to /authz") == "1.20 ×")
         #expect(measured("… signed with its digest") == "1.60 ×")
+        #expect(measured("CPU per sign-in with a passkey") == "1.05 ×")
+        #expect(measured("… with PostgreSQL") == "1.30 ×")
         #expect(measured("assertion") == "80.0 µs")
         #expect(measured("CPU per connect") == "0.80 ×")
         #expect(measured("system calls") == "4.00")

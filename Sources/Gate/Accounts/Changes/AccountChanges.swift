@@ -8,7 +8,8 @@ import WireText
 /// What players do with their accounts: `GET /api/auth/devices`, `POST /api/auth/device`, and the removals, without the
 /// HTTP. Not for reactors.
 ///
-/// The caller has authenticated the client: only an access token of a sign-in shows an account here.
+/// The caller has counted the request against the limits of its address, and has authenticated the client: only an access
+/// token of a sign-in shows an account here.
 package struct AccountChanges: Sendable {
     private let services: AccountServices
 
@@ -71,7 +72,6 @@ package struct AccountChanges: Sendable {
         _ body: (AccountID) async throws(RefusedRequest) -> Void
     ) async -> Result<Void, RefusedRequest> {
         do throws(RefusedRequest) {
-            try limit(request)
             let (account, key) = try signedIn(principal)
             let read = try AccountBody(request.body, maximumBytes: services.maximumBodyBytes)
             try await FreshPasskey(services).require(read, of: account, key: key, at: request.moment)
@@ -80,11 +80,6 @@ package struct AccountChanges: Sendable {
         } catch {
             return .failure(error)
         }
-    }
-
-    private func limit(_ request: TokenRequest) throws(RefusedRequest) {
-        let refusal = services.limits.refuseRegistration(from: request.address, at: request.moment.monotonic)
-        if let refusal { throw RefusedRequest(refusal) }
     }
 
     private func signedIn(_ principal: Principal) throws(RefusedRequest) -> (AccountID, key: [UInt8]) {
@@ -116,9 +111,6 @@ extension AccountChanges {
         _ request: TokenRequest, of principal: Principal
     ) -> Result<[UInt8], RefusedRequest> {
         do throws(RefusedRequest) {
-            if let refusal = services.limits.refuseChallenge(to: request.address, at: request.moment.monotonic) {
-                throw RefusedRequest(refusal)
-            }
             let (account, _) = try signedIn(principal)
             return .success(
                 services.challenges.issue(for: .device, binding: account.bytes, at: request.moment))
@@ -133,7 +125,6 @@ extension AccountChanges {
         _ request: TokenRequest, of principal: Principal, unless record: AccountAct.Record
     ) async -> Result<KeyID, RefusedRequest> {
         do throws(RefusedRequest) {
-            try limit(request)
             let (account, key) = try signedIn(principal)
             guard let devices = services.tokens.devices else {
                 throw RefusedRequest(Refusal(.appAttestNotConfigured, detail: "App Attest is not configured"))

@@ -31,7 +31,7 @@ struct FreshPasskey {
         let challenge = try services.challenges.spend(
             passkey.challenge, for: .authentication, binding: key, at: moment.monotonic
         ).spent()
-        let use = try passkey.verify(found, of: services.relyingParty, at: moment).use
+        let use = try passkey.verify(found, of: services.relyingParty, isOwnerKnown: true, at: moment).use
         let spending = try await stored { () throws(KeyRegistryError) in
             try await services.store.use(use, spending: challenge.mark)
         }

@@ -13,8 +13,8 @@ package struct RegisteredPasskey: Sendable {
 /// Makes accounts, and adds passkeys to them: `POST /api/auth/passkey/register` and its options, without the HTTP. Not
 /// for reactors.
 ///
-/// The caller has authenticated the client, if it shows anything. The order is rate, body, challenge (which is used up),
-/// the ceremony, the store.
+/// The caller has counted the request against the limits of its address, and has authenticated the client, if it shows
+/// anything. The order is body, challenge (which is used up), the ceremony, the store.
 package struct PasskeyRegistration: Sendable {
     private let services: AccountServices
 
@@ -30,7 +30,6 @@ package struct PasskeyRegistration: Sendable {
         _ request: TokenRequest, for principal: Principal?
     ) async -> Result<[UInt8], RefusedRequest> {
         do throws(RefusedRequest) {
-            try limit(request)
             let body = try AccountBody(request.body, maximumBytes: services.maximumBodyBytes)
             let (grant, known) = try await grant(body, for: principal, at: request.moment)
             let challenge = services.challenges.issue(
@@ -40,11 +39,6 @@ package struct PasskeyRegistration: Sendable {
         } catch {
             return .failure(error)
         }
-    }
-
-    private func limit(_ request: TokenRequest) throws(RefusedRequest) {
-        let refusal = services.limits.refuseRegistration(from: request.address, at: request.moment.monotonic)
-        if let refusal { throw RefusedRequest(refusal) }
     }
 
     private static func binding(_ grant: RegistrationGrant, _ principal: Principal?) -> [UInt8] {
@@ -67,6 +61,9 @@ package struct PasskeyRegistration: Sendable {
                         reason: "a fresh assertion of the device, or a sign-in with a passkey, is needed"))
             }
             return (RegistrationGrant(.add, id), try await passkeys(of: id))
+        case .reclaimed(let id):
+            guard let account = try await account(id), !account.isClosed else { throw Self.accountEnded }
+            return (RegistrationGrant(.addByBearer, id), account.passkeys)
         case .origin(let origin) where origin.kind == .ticket:
             return (RegistrationGrant(bearer: origin, try begin(.beginByBearer).account), [])
         case .origin: return (try begin(.begin), [])
@@ -93,9 +90,12 @@ package struct PasskeyRegistration: Sendable {
         try await stored { () throws(KeyRegistryError) in try await services.store.account(ofDevice: device) }
     }
 
+    private func account(_ id: AccountID) async throws(RefusedRequest) -> Account? {
+        try await stored { () throws(KeyRegistryError) in try await services.store.account(id) }
+    }
+
     private func passkeys(of id: AccountID) async throws(RefusedRequest) -> [Passkey] {
-        let account = try await stored { () throws(KeyRegistryError) in try await services.store.account(id) }
-        return account?.passkeys ?? []
+        try await account(id)?.passkeys ?? []
     }
 
     // MARK: Registration
@@ -105,7 +105,6 @@ package struct PasskeyRegistration: Sendable {
         _ request: TokenRequest, by principal: Principal?, unless record: AccountAct.Record
     ) async -> Result<RegisteredPasskey, RefusedRequest> {
         do throws(RefusedRequest) {
-            try limit(request)
             let body = try AccountBody(request.body, maximumBytes: services.maximumBodyBytes)
             let (credential, label) = (try body.credential(), try body.label())
             let response = RegistrationResponse(
@@ -122,7 +121,7 @@ package struct PasskeyRegistration: Sendable {
             ).spent()
             try await services.confirm(spent, at: request.moment)
             let passkey = try await verify(response, clientData, challenge, label, at: request.moment)
-            guard let origin else { return .success(try await add(passkey, to: grant.account, by: principal, record)) }
+            guard let origin else { return .success(try await add(passkey, grant, by: principal, record)) }
             return .success(try await begin(grant.account, origin, passkey, record, at: request.moment))
         } catch {
             return .failure(error)
@@ -133,7 +132,7 @@ package struct PasskeyRegistration: Sendable {
     private func origin(
         of grant: RegistrationGrant, _ principal: Principal?, _ request: TokenRequest
     ) throws(RefusedRequest) -> AccountOrigin? {
-        guard grant.purpose != .add else { return nil }
+        guard !grant.adds else { return nil }
         guard services.signUp != .off else { throw Self.signUpRefused }
         guard grant.needsProof else {
             guard let origin = grant.origin else {
@@ -148,7 +147,7 @@ package struct PasskeyRegistration: Sendable {
         switch principal?.accountEvidence {
         case .device: return .device
         case .origin(let origin): return origin
-        case .account, nil: throw .rejected("challenge: of another client", .challenge)
+        case .account, .reclaimed, nil: throw .rejected("challenge: of another client", .challenge)
         }
     }
 
@@ -187,10 +186,12 @@ package struct PasskeyRegistration: Sendable {
     private static let fullRetry = 3_600
 
     private func add(
-        _ passkey: Passkey, to id: AccountID, by principal: Principal?, _ record: AccountAct.Record
+        _ passkey: Passkey, _ grant: RegistrationGrant, by principal: Principal?, _ record: AccountAct.Record
     ) async throws(RefusedRequest) -> RegisteredPasskey {
-        try await requireOwner(of: id, principal)
-        let detail = "passkey \(passkey.mark.text), attestation \(passkey.attestation)"
+        let id = grant.account
+        if grant.needsProof { try await requireOwner(of: id, principal) }
+        let way = grant.needsProof ? "" : "by the operator's ticket, "
+        let detail = "\(way)passkey \(passkey.mark.text), attestation \(passkey.attestation)"
         if let refusal = record(AccountAct(.passkeyAdded, of: id, detail)) { throw RefusedRequest(refusal) }
         let addition = try await stored { () throws(KeyRegistryError) in
             try await services.store.add(passkey, to: id)
@@ -199,11 +200,12 @@ package struct PasskeyRegistration: Sendable {
         case .added: return RegisteredPasskey(account: id, credentialID: passkey.credentialID, isFirst: false)
         case .taken: throw RefusedRequest(Refusal(.passkeyTaken, detail: "an account has the credential"))
         case .tooMany: throw RefusedRequest(Refusal(.tooManyPasskeys, detail: "the account has its passkeys"))
-        case .closed, .unknownAccount:
-            throw RefusedRequest(
-                Refusal(.deviceBlocked, detail: "the account has ended meanwhile", failed: FailedCheck(.account)))
+        case .closed, .unknownAccount: throw Self.accountEnded
         }
     }
+
+    private static let accountEnded = RefusedRequest(
+        Refusal(.deviceBlocked, detail: "the account has ended meanwhile", failed: FailedCheck(.account)))
 
     /// A device may have left the account since the options.
     private func requireOwner(of id: AccountID, _ principal: Principal?) async throws(RefusedRequest) {

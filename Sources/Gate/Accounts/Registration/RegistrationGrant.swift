@@ -10,6 +10,8 @@ struct RegistrationGrant: Equatable {
         case beginByBearer = 2
         /// A further passkey of an account, with the proof of the options.
         case add = 3
+        /// The same of a client that has used up the operator's ticket for the account.
+        case addByBearer = 4
     }
 
     let purpose: Purpose
@@ -39,5 +41,8 @@ struct RegistrationGrant: Equatable {
     var origin: AccountOrigin? { AccountOrigin.Kind(rawValue: Int64(kind)).flatMap { AccountOrigin($0) } }
 
     /// Whether the client shows its proof again.
-    var needsProof: Bool { purpose != .beginByBearer }
+    var needsProof: Bool { purpose == .begin || purpose == .add }
+
+    /// Whether the account is there.
+    var adds: Bool { purpose == .add || purpose == .addByBearer }
 }

@@ -24,12 +24,13 @@ struct PasskeyProof: Sendable {
 
     /// All steps of §7.2 but the spending of the challenge, which is ours.
     ///
+    /// - Parameter isOwnerKnown: by an access token. Without it the authenticator has to name the account (§7.2 step 6).
     /// - Returns: what the store has to record.
     func verify(
-        _ found: FoundPasskey, of relyingParty: RelyingParty, at moment: Moment
+        _ found: FoundPasskey, of relyingParty: RelyingParty, isOwnerKnown: Bool = false, at moment: Moment
     ) throws(RefusedRequest) -> (use: PasskeyUse, isEligibilityChanged: Bool) {
-        if let userHandle, userHandle != found.account.id.bytes {
-            throw .rejected("passkey: another account's user handle", .passkeyKnown)
+        guard userHandle == found.account.id.bytes || userHandle == nil && isOwnerKnown else {
+            throw .rejected("passkey: \(userHandle == nil ? "no" : "another account's") user handle", .passkeyKnown)
         }
         let key: CredentialPublicKey
         do throws(PublicKeyFault) { key = try CredentialPublicKey(cose: found.passkey.publicKey) } catch {

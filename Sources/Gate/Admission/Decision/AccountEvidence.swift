@@ -10,6 +10,8 @@ package enum AccountEvidence: Sendable {
     ///
     /// - Parameter isFresh: it has signed a challenge for this request.
     case device(KeyID, isFresh: Bool)
+    /// The operator has issued a ticket for it, which is used up now.
+    case reclaimed(AccountID)
     /// No account yet: one may begin so.
     case origin(AccountOrigin)
 }
@@ -17,9 +19,11 @@ package enum AccountEvidence: Sendable {
 extension Principal {
     /// - Returns: nil for a client without credentials, and for one whose proof can't be kept.
     package var accountEvidence: AccountEvidence? {
+        if let reclaims { return .reclaimed(reclaims) }
         guard let evidence = proof?.accountEvidence else {
             // The bearer of an operator's ticket, which has proved nothing that could be taken back.
-            return proof == nil && identity.method.holders == .visitors && !isOfSharedTicket ? .origin(.ticket) : nil
+            let isOperators = identity.method.holders == .visitors && !identity.method.isOnlyByName
+            return proof == nil && isOperators && !isOfSharedTicket ? .origin(.ticket) : nil
         }
         guard isByTicket, case .device(let key, _) = evidence else { return evidence }
         return .device(key, isFresh: false)

@@ -1,3 +1,5 @@
+package import KeyStore
+
 /// An admitted client: its identity and the proof of it. Only this module can make one: the gate after a method has
 /// verified a credential, and the ticket office from a spent ticket.
 package struct Principal: Sendable {
@@ -13,16 +15,20 @@ package struct Principal: Sendable {
     package private(set) var isByToken = false
     /// The operator's ticket has several uses, and so maybe several bearers.
     let isOfSharedTicket: Bool
+    /// The account that the operator's ticket proves. Nothing that is made of this principal has it: the ticket proves
+    /// it once.
+    let reclaims: AccountID?
 
     init(
         _ identity: Identity, proof: (any AdmissionProof)?, ticketChainEnd: MonotonicTime? = nil,
-        secret: SharedSecret? = nil, isOfSharedTicket: Bool = false
+        secret: SharedSecret? = nil, isOfSharedTicket: Bool = false, reclaims: AccountID? = nil
     ) {
         self.identity = identity
         self.proof = proof
         self.ticketChainEnd = ticketChainEnd
         self.secret = secret
         self.isOfSharedTicket = isOfSharedTicket
+        self.reclaims = reclaims
     }
 
     static let anonymous = Principal(.anonymous, proof: nil)
@@ -44,6 +50,12 @@ package struct Principal: Sendable {
         if isByToken { return SessionTokenMethod.name }
         return isByTicket ? TicketMethod.name : identity.method
     }
+
+    /// The player's account, whatever the method was.
+    package var account: AccountID? { proof?.account }
+
+    /// By which a block list may have it.
+    package var names: [Identity] { [identity] + (account.map { [Identity.account($0)] } ?? []) }
 
     /// For the PROXY header.
     package var proxyName: String { isByTicket ? identity.method.proxyByTicket : identity.method.proxy }

@@ -17,7 +17,7 @@ struct RecheckSteps: DecisionSteps {
 
     mutating func next(_ answer: StoreAnswer?, at moment: Moment) throws(KeyRegistryError) -> Step<Refusal?> {
         if proof == nil {
-            if let refusal = gate.refuseBlocked(address) ?? gate.refuseBlocked(principal.identity) {
+            if let refusal = gate.refuseBlocked(address) ?? gate.refuseBlocked(principal) {
                 return .decided(refusal)
             }
             proof = gate.proof.recheck(principal, at: moment)

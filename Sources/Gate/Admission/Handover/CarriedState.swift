@@ -1,3 +1,5 @@
+import KeyStore
+
 /// A session's entry in the register, on its way to the process that replaces this one.
 package struct CarriedSession: Codable, Sendable {
     package let id: String
@@ -26,6 +28,8 @@ package struct CarriedTicket: Codable, Sendable {
     let uses: Int
     /// It was issued for several uses; programs of before don't say.
     var isShared: Bool?
+    /// That the operator's ticket proves.
+    var account: AccountID?
 }
 
 /// The challenges that were used and haven't expired.

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+package import KeyStore
 
 /// What a method keeps of a verified credential in order to recheck it. Its lifetime is that of the session and its
 /// tickets; with them it crosses to a process that replaces this one.
@@ -25,11 +26,15 @@ package protocol AdmissionProof: Codable, Sendable {
 
     /// What it proves about a player's account; nil: nothing.
     var accountEvidence: AccountEvidence? { get }
+
+    /// The player's account, as it was known at the admission: that of a sign-in, or that a device has joined.
+    var account: AccountID? { get }
 }
 
 extension AdmissionProof {
     package func name(for name: MethodName) -> MethodName { name }
     package var accountEvidence: AccountEvidence? { nil }
+    package var account: AccountID? { nil }
 }
 
 /// When the sessions of a kind of proof end.

@@ -28,6 +28,8 @@ package struct AdmissionRequest: Sendable {
     package var bearer: Principal?
     /// The methods that the route allows, by their names in `admit=`; `nil`: all.
     package var allowedMethods: Set<String>?
+    /// It asks for no route: only for a ticket, or about the client's own account.
+    package var isWithoutRoute = false
 
     package init(
         id: String, address: IPAddress, moment: Moment, handshake: UpgradeHandshake, origin: String?, host: String?,
@@ -49,7 +51,7 @@ package struct AdmissionRequest: Sendable {
 
     /// Whether the route admits identities of a method.
     package func allows(_ method: MethodName) -> Bool {
-        allowedMethods == nil ? !method.isOnlyByName : allows(route: method.route)
+        allowedMethods == nil ? isWithoutRoute || !method.isOnlyByName : allows(route: method.route)
     }
 
     /// - Parameter name: of the method in routes.

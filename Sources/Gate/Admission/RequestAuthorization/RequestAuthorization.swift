@@ -48,7 +48,7 @@ package struct RequestAuthorization: Sendable {
     /// What is decided about a question; an error if the store can't answer.
     package typealias Outcome = Result<ResourceVerifier.Outcome, KeyRegistryError>
 
-    /// Without waiting: by a gateway that is alone.
+    /// For a caller that can't wait: from what is known of the store, or with an error.
     package func decide(
         _ question: Question
     ) throws(KeyRegistryError) -> Result<VerifiedResourceRequest, RefusedRequest> {

@@ -59,7 +59,6 @@ struct KnownKeySteps: DecisionSteps {
         return use(signed, finishing: standing.isBeingErased, at: moment)
     }
 
-    /// In a fleet, a challenge that isn't the fleet's is foreign.
     private func use(
         _ signed: AssertionCheck.Signed, finishing: Bool, at moment: Moment
     ) -> Step<RegistrationOutcome> {

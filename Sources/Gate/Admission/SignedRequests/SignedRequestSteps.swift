@@ -73,11 +73,9 @@ extension AppAttestSettings {
         return size > 1 ? counter > size ? counter - size : 0 : counter
     }
 
-    /// In a fleet, one that isn't the fleet's is foreign.
     func spendSigned(_ text: String, at moment: Moment) throws(AssertionFault) -> SpentChallenge {
         let spending = challenges.spendSigned(text, at: moment.monotonic)
         guard case .spent(let challenge) = spending else { throw .challenge(spending) }
-        guard fleet == nil || challenge.fleetUse != nil else { throw .challenge(.foreign) }
         return challenge
     }
 }

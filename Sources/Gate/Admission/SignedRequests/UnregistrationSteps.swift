@@ -1,7 +1,8 @@
 package import KeyStore
 
 /// The end of a registration: the key signs it, challenge and counter are used, the end is recorded, then it begins:
-/// from here on the key is refused, whatever becomes of this process. A key whose end was interrupted goes on with it. What is refused before it is recorded leaves no line of an end that wasn't one.
+/// from here on the key is refused, whatever becomes of this process. A key whose end was interrupted goes on with it.
+/// What is refused before it is recorded leaves no line of an end that wasn't one.
 struct UnregistrationSteps: DecisionSteps {
     private var steps: KnownKeySteps
     private let key: KeyID

@@ -34,6 +34,11 @@ package struct GateStore: Sendable {
     /// The time of an answer to a question of an earlier moment.
     func now(after moment: Moment) -> Moment { fleet?.now?() ?? moment }
 
+    /// The life of replay stores, by the wall clock of a moment: their own, or in a fleet of what all have in common.
+    func life(of replays: ProofReplays, at moment: Moment) -> ReplayLife {
+        fleet?.identity.replayLife(at: moment) ?? replays.life(at: moment)
+    }
+
     // MARK: At once
 
     /// - Returns: `nil` if the answer takes time: then ``answer(_:at:then:)`` has it.

@@ -1,4 +1,5 @@
 import Crypto
+import KeyStore
 import WireText
 
 /// A credential for clients that can't send headers, put into the URL: 32 random bytes. It admits its bearer, so no
@@ -81,6 +82,8 @@ struct SpentTicket: Sendable {
     /// The shared secret that its holder had presented.
     let secret: SharedSecret?
     let isShared: Bool
+    /// That the operator's ticket proves.
+    let account: AccountID?
 
     fileprivate init(_ entry: TicketTable.Entry, _ proof: (any AdmissionProof)?) {
         identity = entry.identity
@@ -88,6 +91,7 @@ struct SpentTicket: Sendable {
         chainEnd = entry.chainEnd
         secret = entry.secret
         isShared = entry.isShared
+        account = entry.account
     }
 }
 
@@ -96,7 +100,7 @@ extension Principal {
     init(_ ticket: SpentTicket) {
         self.init(
             ticket.identity, proof: ticket.proof, ticketChainEnd: ticket.chainEnd, secret: ticket.secret,
-            isOfSharedTicket: ticket.isShared)
+            isOfSharedTicket: ticket.isShared, reclaims: ticket.account)
     }
 }
 

@@ -1,4 +1,4 @@
-import KeyStore
+package import KeyStore
 import WireText
 
 /// Tickets in a fleet: the store has them, and this gateway's table only counts those that it has issued, for the
@@ -20,13 +20,15 @@ extension TicketOffice {
 
     /// The same as ``issueForOperator(timeToLive:uses:at:)``, for a gateway alone and in a fleet.
     package func issueForOperator(
-        timeToLive: Duration, uses: Int, at moment: Moment, then: @escaping @Sendable (TicketIssue) -> Void
+        timeToLive: Duration, uses: Int, proves account: AccountID? = nil, at moment: Moment,
+        then: @escaping @Sendable (TicketIssue) -> Void
     ) {
         let steps = TicketIssueSteps(self) { [self] moment in
             guard let tickets else {
-                return .decided(issueForOperator(timeToLive: timeToLive, uses: uses, at: moment.monotonic))
+                return .decided(
+                    issueForOperator(timeToLive: timeToLive, uses: uses, proves: account, at: moment.monotonic))
             }
-            let entry = operatorEntry(timeToLive: timeToLive, uses: uses, at: moment.monotonic)
+            let entry = operatorEntry(timeToLive: timeToLive, uses: uses, proves: account, at: moment.monotonic)
             return make(entry, of: nil, nil, for: tickets, at: moment.monotonic)
         }
         run(steps, at: moment, then: then)
@@ -42,7 +44,8 @@ extension TicketOffice {
         let content = TicketContent(
             id: entry.id, holder: holder, route: entry.identity.method.route,
             expires: now + Int64(clamping: entry.expires.milliseconds(since: time)),
-            chainEnd: now + Int64(clamping: entry.chainEnd.milliseconds(since: time)), isShared: entry.isShared)
+            chainEnd: now + Int64(clamping: entry.chainEnd.milliseconds(since: time)), isShared: entry.isShared,
+            account: entry.account, isOnlyByName: entry.identity.method.isOnlyByName)
         let question = TicketQuestion(.keep(content, uses: entry.uses, TicketHash(issued.ticket)))
         return .kept(by: question, MadeTicket(issued: issued, entry: .ticket))
     }

@@ -11,7 +11,7 @@ extension TicketOffice {
     /// Next tickets are issued by the calls that answer later.
     var keepsNext: Bool { keeper != nil && nextLifetime != nil }
 
-    private var keeper: (any NextTicketKeeper)? { tickets ?? local }
+    var keeper: (any NextTicketKeeper)? { tickets ?? local }
 
     /// By the clock of the store that has the tickets.
     func time(at moment: Moment) -> Int64 { keeper?.time(at: moment) ?? moment.unixMilliseconds }
@@ -79,7 +79,7 @@ extension TicketOffice {
                 id: entry.id, holder: holder, route: entry.identity.method.route,
                 expires: now + Int64(clamping: entry.expires.milliseconds(since: time)),
                 chainEnd: now + Int64(clamping: entry.chainEnd.milliseconds(since: time)), session: mark.carried,
-                isShared: entry.isShared)
+                isShared: entry.isShared, isOnlyByName: entry.identity.method.isOnlyByName)
         }
     }
 

@@ -79,8 +79,8 @@ package struct HeldTicket: Sendable {
         let chainEnd = time.here.advanced(by: .milliseconds(max(0, content.chainEnd - time.store)))
         guard let holder = content.holder else {
             return Principal(
-                .operatorTicket(content.id), proof: nil, ticketChainEnd: chainEnd,
-                isOfSharedTicket: content.isShared ?? true)
+                .operatorTicket(content.id, proves: content.account), proof: nil, ticketChainEnd: chainEnd,
+                isOfSharedTicket: content.isShared ?? true, reclaims: content.account)
         }
         return try carrier.restore(
             CarriedPrincipal(

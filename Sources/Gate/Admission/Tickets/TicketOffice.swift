@@ -98,17 +98,24 @@ package final class TicketOffice: Sendable {
     ///
     /// - Parameter timeToLive: clamped to ``longestTimeToLive``.
     /// - Parameter uses: clamped to 1 … ``maximumUses``.
-    package func issueForOperator(timeToLive: Duration, uses: Int, at time: MonotonicTime) -> TicketIssue {
+    /// - Parameter account: with one, the ticket has one use and opens no session: with it a passkey is registered.
+    package func issueForOperator(
+        timeToLive: Duration, uses: Int, proves account: AccountID? = nil, at time: MonotonicTime
+    ) -> TicketIssue {
         guard tickets == nil else { return Self.answersLater }
-        return insert(operatorEntry(timeToLive: timeToLive, uses: uses, at: time), proof: nil, at: time)
+        let entry = operatorEntry(timeToLive: timeToLive, uses: uses, proves: account, at: time)
+        return insert(entry, proof: nil, at: time)
     }
 
-    func operatorEntry(timeToLive: Duration, uses: Int, at time: MonotonicTime) -> TicketTable.Entry {
+    func operatorEntry(
+        timeToLive: Duration, uses: Int, proves account: AccountID? = nil, at time: MonotonicTime
+    ) -> TicketTable.Entry {
+        let uses = account == nil ? min(max(uses, 1), Self.maximumUses) : 1
         let expires = time.advanced(by: min(timeToLive, Self.longestTimeToLive))
         return TicketTable.Entry(
             id: TicketID(), holder: .operator, address: nil, expires: expires,
-            chainEnd: expires.advanced(by: Self.longestChain), secret: nil, uses: min(max(uses, 1), Self.maximumUses),
-            isShared: uses > 1)
+            chainEnd: expires.advanced(by: Self.longestChain), secret: nil, uses: uses, isShared: uses > 1,
+            account: account)
     }
 
     func insert(
@@ -127,8 +134,7 @@ package final class TicketOffice: Sendable {
     package func withdraw(_ issued: IssuedTicket) {
         let hash = TicketHash(issued.ticket)
         forget(hash)
-        tickets?.discard(hash)
-        local?.discard(hash)
+        keeper?.discard(hash)
     }
 
     /// Of this gateway's table.
@@ -167,7 +173,8 @@ package final class TicketOffice: Sendable {
             id: ticket.id, holder: holder.map { .identity($0.identity) } ?? .operator,
             address: ticket.address.flatMap { IPAddress(text: $0) }, expires: ticket.expires, chainEnd: ticket.chainEnd,
             secret: holder?.carriedSecret, uses: min(ticket.uses, Self.maximumUses),
-            isShared: ticket.isShared ?? holder?.isOfSharedTicket ?? true)
+            isShared: ticket.isShared ?? holder?.isOfSharedTicket ?? true,
+            account: holder == nil ? ticket.account : nil)
         return table.withLock { $0.insert(entry, holder?.proof, for: hash, at: time) == nil }
     }
 

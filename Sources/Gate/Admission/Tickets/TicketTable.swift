@@ -1,3 +1,4 @@
+import KeyStore
 import WireText
 
 /// The valid tickets, with all their memory. A value; ``TicketOffice`` holds its lock.
@@ -44,10 +45,12 @@ struct TicketTable {
         fileprivate(set) var uses: Int
         /// It was issued for several uses, or for a bearer of such a ticket.
         let isShared: Bool
+        /// That the operator's ticket proves.
+        let account: AccountID?
 
         init(
             id: TicketID, holder: Holder, address: IPAddress?, expires: MonotonicTime, chainEnd: MonotonicTime,
-            secret: SharedSecret?, uses: Int, isShared: Bool
+            secret: SharedSecret?, uses: Int, isShared: Bool, account: AccountID? = nil
         ) {
             self.id = id
             self.holder = holder
@@ -57,13 +60,14 @@ struct TicketTable {
             self.secret = secret
             self.uses = uses
             self.isShared = isShared
+            self.account = account
         }
 
         /// The identity of the upgrade.
         var identity: Identity {
             switch holder {
             case .identity(let identity): identity
-            case .operator: .operatorTicket(id)
+            case .operator: .operatorTicket(id, proves: account)
             }
         }
 
@@ -170,7 +174,7 @@ struct TicketTable {
             }
             return CarriedTicket(
                 hash: hash.carried, id: entry.id, holder: holder, address: entry.address?.text, expires: entry.expires,
-                chainEnd: entry.chainEnd, uses: entry.uses, isShared: entry.isShared)
+                chainEnd: entry.chainEnd, uses: entry.uses, isShared: entry.isShared, account: entry.account)
         }
     }
 

@@ -69,9 +69,8 @@ package struct GatewayLife: Codable, Sendable {
 }
 
 extension TokenSettings {
-    /// The life of the replay stores, by the wall clock of a moment: of this gateway, or in a fleet of what all have in
-    /// common.
-    func life(at moment: Moment) -> ReplayLife { fleet?.identity.replayLife(at: moment) ?? replays.life(at: moment) }
+    /// The life of the replay stores, by the wall clock of a moment.
+    func life(at moment: Moment) -> ReplayLife { store.life(of: replays, at: moment) }
 
     /// The server's nonces in that life.
     func serverNonces(at moment: Moment) -> ServerNonces { keys.nonces(of: life(at: moment)) }

@@ -13,13 +13,11 @@ package struct ResourceVerifier: Sendable {
 
     package init(_ settings: TokenSettings) { self.settings = settings }
 
-    /// Where nothing has to be waited for: by a gateway that is alone.
+    /// For a caller that can't wait: from what is known of the store, or with an error.
     package func verify(
         _ request: ResourceRequest, unless refuse: @escaping Objection = { _, _ in nil }
     ) throws(KeyRegistryError) -> Outcome {
-        guard settings.fleet == nil else { throw .unavailable("a fleet doesn't answer at once") }
-        return try Decision(ResourceSteps(request, settings, unless: refuse)).runWithoutWaiting(at: request.moment)
-            .get()
+        try Decision(ResourceSteps(request, settings, unless: refuse)).runWithoutWaiting(at: request.moment).get()
     }
 }
 
@@ -33,6 +31,8 @@ struct ResourceSteps: DecisionSteps {
     private var unspent: Unspent?
     /// Of the token's subject, if that is one.
     private var account: AccountStanding?
+    /// That the token's device has joined.
+    private var deviceAccount: AccountID?
 
     init(_ request: ResourceRequest, _ settings: TokenSettings, unless refuse: @escaping ResourceVerifier.Objection) {
         self.request = request
@@ -56,6 +56,7 @@ struct ResourceSteps: DecisionSteps {
                 return .decided(.success(try conclude(unspent, by: spending, at: moment.date)))
             case (let answer?, let token?, nil):
                 if case .account(let found) = answer { account = found }
+                if case .standing(let key, _) = answer { deviceAccount = key?.account }
                 let standing = TokenSubject(settings).standing(of: AccessTokenProof(token), by: answer, at: moment)
                 return try spend(token, standing, at: moment.date)
             default: wrongAnswer(answer)
@@ -98,6 +99,7 @@ struct ResourceSteps: DecisionSteps {
         case .unfinished: preconditionFailure("It has been asked.")
         }
         if let account { proof.note(account) }
+        if let deviceAccount { proof.note(deviceAccount) }
         proof.routes = grant?.routes
         if let refusal = refuse(proof.identity, grant) { throw RefusedRequest(refusal) }
         do throws(ProofRefusal) {

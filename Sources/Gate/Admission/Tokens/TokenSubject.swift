@@ -50,7 +50,7 @@ struct TokenSubject {
 
     func standing(of proof: AccessTokenProof, by answer: StoreAnswer, at moment: Moment) -> Status {
         switch (proof.subject, answer) {
-        case (.device, .standing(let key, _)): standing(of: key, app: proof.app)
+        case (.device, .standing(let key, _)): standing(of: key, proof)
         case (.grant(let id), .grant(let standing)): Self.status(ofGrant: id, standing)
         case (.account(let account), .account(let found)): standing(of: account, found, at: moment)
         case (.account(let account), .grant(let standing)):
@@ -65,18 +65,21 @@ struct TokenSubject {
             failed: FailedCheck(.keyRegistered))
     }
 
-    private func standing(of key: KeyStanding?, app: String) -> Status {
+    private func standing(of key: KeyStanding?, _ proof: AccessTokenProof) -> Status {
         guard let devices = settings.devices, let key else { return .refused(Self.unregistered) }
         guard !key.isRevoked else {
             return .refused(
                 .token(.deviceBlocked, detail: "the token's key is revoked", failed: FailedCheck(.keyRevoked)))
         }
-        guard devices.scope.app(of: key)?.description.hasSameBytes(as: app) == true else {
+        guard devices.scope.app(of: key)?.description.hasSameBytes(as: proof.app) == true else {
             return .refused(
                 .token(
                     .invalidToken, detail: "the key's app, environment or trust root is not configured any more",
                     reason: Self.notAccepted,
                     failed: FailedCheck(.keyScope)))
+        }
+        guard proof.deviceAccount == nil || proof.deviceAccount == key.account else {
+            return .refused(Self.accountEnded("the token's device has left its account, or that is closed"))
         }
         return .good(nil)
     }

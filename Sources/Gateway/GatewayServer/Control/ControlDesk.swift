@@ -14,10 +14,11 @@ final class ControlDesk: Sendable {
     ///
     /// - Parameters:
     ///   - relay: tells whether the web client is served.
+    ///   - accounts: nil: they are off.
     ///   - page: the web client's origin.
     init(
         path: String, inherited: InheritedListener? = nil, on pool: ReactorPool, server relay: RelayServer,
-        tickets: TicketOffice, reloads: ReloadQueue, copyovers: CopyoverQueue,
+        tickets: TicketOffice, accounts: (any AccountStore)?, reloads: ReloadQueue, copyovers: CopyoverQueue,
         revocations: RevocationWatcher?, page: String, audit: AuditLog, logger: Logger
     ) throws(GatewayError) {
         let inspection = InspectionDesk(relay)
@@ -25,14 +26,18 @@ final class ControlDesk: Sendable {
             Result { () throws(ReactorError) in
                 let server = try ControlServer(path: path, inherited: inherited, on: reactor) { request, peer, reply in
                     switch request {
-                    case .ticket where relay.isHandingOver:
+                    case .ticket where relay.isHandingOver, .accountTicket where relay.isHandingOver:
                         reply(.refused(reason: "an upgrade is under way: try again"))
                     case .ticket(let seconds, let uses):
-                        let record = OperatorRecord(
-                            audit: audit, whenAuditFails: relay.whenAuditFails, logger: logger)
+                        let record = OperatorRecord(audit, relay, logger)
                         let page = relay.servesWebClient ? page : nil
                         let reply = Pinned(reply, to: reactor)
                         Self.ticket(seconds, uses, of: tickets, page: page, at: reactor.moment, record) { answer in
+                            reactor.submit { reply.value(answer) }
+                        }
+                    case .accountTicket(let seconds, let account):
+                        let (record, reply) = (OperatorRecord(audit, relay, logger), Pinned(reply, to: reactor))
+                        Self.ticket(seconds, for: account, in: accounts, of: tickets, record) { answer in
                             reactor.submit { reply.value(answer) }
                         }
                     case .hasNoticedRevocation(let key):
@@ -42,6 +47,9 @@ final class ControlDesk: Sendable {
                         reply(.revocation(isNoticed: revocations?.hasNoticed(grant: id) ?? false))
                     case .hasNoticedSigningKeyRevocation(let key):
                         reply(.revocation(isNoticed: revocations?.hasNoticed(signingKey: key) ?? false))
+                    case .hasNoticedEnd(let account):
+                        let hasNoticed = AccountID(text: account).flatMap { revocations?.hasNoticed(account: $0) }
+                        reply(.revocation(isNoticed: hasNoticed ?? false))
                     case .inspect(let question):
                         let reply = Pinned(reply, to: reactor)
                         inspection.answer(question, from: peer) { answer in reactor.submit { reply.value(answer) } }
@@ -86,16 +94,17 @@ final class ControlDesk: Sendable {
     ) {
         guard seconds > 0, uses > 0 else { return then(.refused(reason: "seconds and uses begin at 1")) }
         tickets.issueForOperator(timeToLive: .seconds(seconds), uses: uses, at: moment) { issue in
-            then(answer(issue, uses, of: tickets, page: page, record))
+            then(answer(issue, "\(uses) uses", of: tickets, page: page, record))
         }
     }
 
-    private static func answer(
-        _ issue: TicketIssue, _ uses: Int, of tickets: TicketOffice, page: String?, _ record: OperatorRecord
+    /// - Parameter what: the ticket is for.
+    static func answer(
+        _ issue: TicketIssue, _ what: String, of tickets: TicketOffice, page: String?, _ record: OperatorRecord
     ) -> ControlAnswer {
         switch issue {
         case .issued(let issued):
-            guard record.mayIssue(issued, uses: uses) else {
+            guard record.mayIssue(issued, what) else {
                 tickets.withdraw(issued)
                 return .refused(reason: "the audit log can't be written, and AUDIT_FULL is refuse")
             }
@@ -111,14 +120,18 @@ final class ControlDesk: Sendable {
 }
 
 /// Records tickets issued over the control socket. Its user is the operator, who has no address.
-private struct OperatorRecord: Sendable {
+struct OperatorRecord: Sendable {
     let audit: AuditLog
     let whenAuditFails: AuditFull
     let logger: Logger
 
+    init(_ audit: AuditLog, _ relay: RelayServer, _ logger: Logger) {
+        (self.audit, whenAuditFails, self.logger) = (audit, relay.whenAuditFails, logger)
+    }
+
     /// - Returns: whether it is recorded, or needn't be.
-    func mayIssue(_ issued: IssuedTicket, uses: Int) -> Bool {
-        let detail = "by the operator: \(uses) uses in \(issued.expiresIn) s"
+    func mayIssue(_ issued: IssuedTicket, _ what: String) -> Bool {
+        let detail = "by the operator: \(what) in \(issued.expiresIn) s"
         let isWritten = audit.record(
             AuditEntry(
                 time: .now(), event: .ticket, outcome: .admitted, method: TicketMethod.name.label, who: issued.id.text,

@@ -7,6 +7,8 @@ package import Settings
 package enum ControlRequest: Codable, Sendable, Equatable {
     /// Requests a ticket that admits its bearer `uses` times, for `seconds`.
     case ticket(seconds: Int, uses: Int)
+    /// Requests a ticket that proves an account once, for `seconds`. Programs of before don't understand it.
+    case accountTicket(seconds: Int, account: String)
     /// Requests that the settings and their files are read again.
     case reload
     /// Asks whether the gateway has noticed that a key is revoked, by the key's identifier.
@@ -15,6 +17,8 @@ package enum ControlRequest: Codable, Sendable, Equatable {
     case hasNoticedSigningKeyRevocation(String)
     /// The same for a development token.
     case hasNoticedDevelopmentTokenRevocation(String)
+    /// The same for the end of an account.
+    case hasNoticedEnd(ofAccount: String)
     /// Requests that a new process takes over.
     ///
     /// - Parameter program: nil: the one that the gateway was started with.
@@ -85,6 +89,11 @@ package struct ControlClient {
     /// The same for a development token.
     package func awaitNotice(ofRevokingDevelopmentToken id: String) -> Bool? {
         awaitNotice(.hasNoticedDevelopmentTokenRevocation(id))
+    }
+
+    /// The same for the end of an account.
+    package func awaitNotice(ofEnding account: String) -> Bool? {
+        awaitNotice(.hasNoticedEnd(ofAccount: account))
     }
 
     private func awaitNotice(_ question: ControlRequest) -> Bool? {

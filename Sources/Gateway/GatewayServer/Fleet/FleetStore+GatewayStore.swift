@@ -29,6 +29,8 @@ extension FleetStore: GatewayStore {
         self.mayErase.withLock { $0 = true }
     }
 
+    func mayFinishErasures() async throws(KeyRegistryError) -> Bool { try await registry.mayErase() }
+
     private static let erasingRefused =
         "with SIGNED_REQUESTS=on the gateways' role needs the last grants of config/postgresql-roles.sql"
 

@@ -161,7 +161,7 @@ extension RelayServer {
         guard !blockList.isEmpty else { return }
         let count = await closeSessions(
             where: { principal, address in
-                blockList.contains(address) || blockList.contains(principal.identity)
+                blockList.contains(address) || principal.names.contains(where: blockList.contains)
             }, reason: .deviceBlocked)
         logger.noteClosed(count, "sessions of blocked clients closed")
     }

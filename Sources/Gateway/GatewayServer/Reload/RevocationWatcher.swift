@@ -106,6 +106,11 @@ final class RevocationWatcher: Sendable {
         state.withLock { $0.applied.grants.contains(id) }
     }
 
+    /// Whether the last look found that the account has ended, and its sessions have been closed.
+    func hasNoticed(account id: AccountID) -> Bool {
+        state.withLock { $0.applied.accounts.contains(id) }
+    }
+
     /// Whether the last look found the signing key revoked, and its sessions have been closed.
     func hasNoticed(signingKey id: String) -> Bool {
         state.withLock { $0.applied.signingKeys.revoked.contains { $0.id == id } }

@@ -30,8 +30,8 @@ struct DeviceErasure: Sendable {
     }
 }
 
-/// Finishes erasures whose second step never came: the gateway was killed, or the store busy. Any gateway of a fleet
-/// may do that, and several at once.
+/// Finishes erasures whose second step never came: the gateway or the operator's command was killed, or the store busy.
+/// Any gateway of a fleet that may erase does so, and several at once.
 struct ErasureSweep {
     /// Milliseconds between two looks.
     static let interval: Int64 = 60_000
@@ -42,9 +42,10 @@ struct ErasureSweep {
 
     /// - Parameter time: in Unix milliseconds; a clock that was set back makes a look due.
     /// - Returns: how many were finished.
-    mutating func run(_ erasure: DeviceErasure, at time: Int64) async throws(KeyRegistryError) -> Int {
+    mutating func run(_ store: any GatewayStore, at time: Int64) async throws(KeyRegistryError) -> Int {
         if let last, (0..<Self.interval).contains(time - last) { return 0 }
         last = time
-        return try await erasure.finishOld(begunBefore: time - Self.age)
+        guard try await store.mayFinishErasures() else { return 0 }
+        return try await DeviceErasure(store: store.keys).finishOld(begunBefore: time - Self.age)
     }
 }

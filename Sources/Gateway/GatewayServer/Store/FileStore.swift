@@ -51,5 +51,7 @@ struct FileStore: GatewayStore {
 
     func checkErasing() {}
 
+    func mayFinishErasures() -> Bool { true }
+
     func failure(_ reason: String) -> GatewayError { .store(path: file.path, reason) }
 }

@@ -29,5 +29,7 @@ protocol GatewayStore: Sendable {
     func maintain() async throws(KeyRegistryError)
     /// Throws if this gateway may not erase the keys of devices that unregister themselves. Blocks.
     func checkErasing() throws(GatewayError)
+    /// Whether this gateway may finish erasures that were interrupted, whoever began them.
+    func mayFinishErasures() async throws(KeyRegistryError) -> Bool
     func failure(_ reason: String) -> GatewayError
 }

@@ -6,8 +6,8 @@ import StrictJSON
 import WireText
 
 extension KeyAdministration {
-    /// Writes one JSON object with all that is kept about a device: its key in the store, its places on development
-    /// tokens, and the lines of the audit log that name it.
+    /// Writes one JSON object with all that is kept about a device: its key in the store, the account that it has joined,
+    /// its places on development tokens, and the lines of the audit log that name it.
     ///
     /// - Parameters:
     ///   - keyID: the key's identifier, or the thumbprint of a device's key that used development tokens.
@@ -25,7 +25,10 @@ extension KeyAdministration {
             (try await store.key(id), try await store.places(ofDevice: id))
         }
         let export = DeviceExport(id: id, time: Timestamp(unixMilliseconds: Int64(time.timeIntervalSince1970 * 1_000)))
-        write(export.head(key, places))
+        let membership = try await administrationErrors { () async throws(KeyRegistryError) in
+            try await store.membership(of: id)
+        }
+        write(export.head(key, membership, places))
         var found = 0
         for file in files {
             var search = LineSearch(words: export.names)
@@ -37,7 +40,18 @@ extension KeyAdministration {
             if let last = search.finish() { show(last) }
         }
         write("]}\n")
-        return key != nil || !places.isEmpty || found > 0
+        return key != nil || membership != nil || !places.isEmpty || found > 0
+    }
+}
+
+extension AccountStore {
+    fileprivate func membership(
+        of key: KeyID
+    ) async throws(KeyRegistryError) -> (account: AccountID, device: AccountDevice)? {
+        guard let id = try await account(ofDevice: key),
+            let device = try await account(id)?.devices.first(where: { $0.key == key })
+        else { return nil }
+        return (id, device)
     }
 }
 
@@ -65,12 +79,15 @@ private struct DeviceExport {
     private var thumbprint: String { Base64URL.encode(id.bytes) }
 
     /// All but the lines of the audit log, which follow in an array.
-    func head(_ key: DeviceKey?, _ places: [DevelopmentPlace]) -> String {
+    func head(
+        _ key: DeviceKey?, _ membership: (account: AccountID, device: AccountDevice)?, _ places: [DevelopmentPlace]
+    ) -> String {
         var writer = JSONWriter()
         writer.member("exportedAt", time.description)
         writer.member("key", id.base64)
         writer.member("thumbprint", thumbprint)
         writer.member("registration", json: key.map(registration) ?? Array("null".utf8))
+        if let membership { writer.member("account", json: joined(membership.device, membership.account)) }
         writer.member("developmentTokens", json: places.map(place))
         return String(decoding: writer.bytes, as: UTF8.self) + ",\"audit\":["
     }
@@ -89,6 +106,14 @@ private struct DeviceExport {
         if let time = key.lastUsedAt { writer.member("lastUsedAt", shown(time)) }
         if let time = key.revokedAt { writer.member("revokedAt", shown(time)) }
         if let reason = key.revocationReason { writer.member("revocationReason", reason) }
+        return writer.object
+    }
+
+    private func joined(_ device: AccountDevice, _ account: AccountID) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.member("account", account.text)
+        writer.member("label", device.label)
+        writer.member("joinedAt", shown(device.joinedAt))
         return writer.object
     }
 

@@ -6,7 +6,7 @@ import WireText
 
 /// The operator's administration of registered keys, on a store that a gateway may be using at the same time.
 package struct KeyAdministration {
-    let store: any KeyMaintenance
+    let store: any KeyMaintenance & AccountStore
     static let page = 500
 
     /// - Parameter location: an existing store; it isn't created.
@@ -14,7 +14,7 @@ package struct KeyAdministration {
         store = try location.open(without: "no keys yet")
     }
 
-    init(_ store: any KeyMaintenance) {
+    init(_ store: any KeyMaintenance & AccountStore) {
         self.store = store
     }
 

@@ -78,7 +78,7 @@ package struct FleetStoreAdministration {
         }
         return
             "\(transfer.keys) keys, of which \(transfer.revokedKeys) are revoked, \(transfer.tokens) development tokens"
-            + " and \(transfer.signingKeys) signing keys"
+            + " and \(transfer.signingKeys) signing keys, and \(transfer.accounts) accounts"
     }
 
     private func create(_ path: String) throws(OperatorError) -> SQLiteKeyDatabase {

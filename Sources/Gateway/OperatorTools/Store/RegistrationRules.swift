@@ -46,11 +46,12 @@ package struct RegistrationRules: RecordRules {
             faults.expect(
                 ticket.expires >= 0 && ticket.expires <= now + Self.longestTicket, "the time of its end is impossible")
         case .blocked(let entry, let reason, let addedAt): checkBlocked(entry, reason, addedAt, &faults)
+        case .account(let account): check(account, &faults)
         }
         return faults.all
     }
 
-    private struct Faults {
+    struct Faults {
         private(set) var all: [String] = []
 
         mutating func expect(_ isGood: @autoclosure () -> Bool, _ fault: String) { if !isGood() { all.append(fault) } }
@@ -198,12 +199,12 @@ package struct RegistrationRules: RecordRules {
     // MARK: Times
 
     /// A gateway without a clock begins in 1970, and one that is ahead by more than a day is wrong.
-    private func isTime(_ milliseconds: Int64) -> Bool {
+    func isTime(_ milliseconds: Int64) -> Bool {
         milliseconds >= 0 && milliseconds <= now.addingReportingOverflow(Self.clockTolerance).partialValue
     }
 
     /// Clocks are set back.
-    private func follows(_ later: Int64, _ earlier: Int64) -> Bool {
+    func follows(_ later: Int64, _ earlier: Int64) -> Bool {
         let (limit, overflows) = earlier.subtractingReportingOverflow(Self.clockTolerance)
         return overflows || later >= limit
     }

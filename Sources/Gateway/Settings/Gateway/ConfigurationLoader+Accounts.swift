@@ -27,7 +27,7 @@ extension ConfigurationLoader {
     mutating func passkeys() -> GatewayConfiguration.Passkeys? {
         let accounts = read(\.accounts)
         guard let id = accounts.relyingPartyID else {
-            refuseWithoutDomain()
+            refuseWithoutDomain(accounts)
             return nil
         }
         guard let origin = read(settings.tickets.publicOrigin) else {
@@ -46,13 +46,14 @@ extension ConfigurationLoader {
             anchors: anchors(accounts.attestation))
     }
 
-    private mutating func refuseWithoutDomain() {
+    /// What was meant for accounts would have no effect. A default that is written out does no harm.
+    private mutating func refuseWithoutDomain(_ values: AccountSection.Values) {
         let accounts = settings.accounts
-        let others: [any AnySetting] = [
-            accounts.origins, accounts.androidApps, accounts.attestation, accounts.signUp, accounts.signUpsPerHour,
-            accounts.maximumAccounts,
+        let others: [(any AnySetting, isMeant: Bool)] = [
+            (accounts.origins, !values.origins.isEmpty), (accounts.androidApps, !values.androidApps.isEmpty),
+            (accounts.attestation, values.attestation != .none), (accounts.signUp, values.signUp == .open),
         ]
-        for setting in others where isSet(setting) {
+        for (setting, isMeant) in others where isMeant {
             refuse(
                 setting, "is set without PASSKEY_RP_ID", "Set PASSKEY_RP_ID to the domain of the passkeys.",
                 involving: [accounts.relyingPartyID, setting])

@@ -27,7 +27,10 @@
         }
 
         public func restoreKey(_ restoration: Data) throws -> any DeviceKey {
-            Key(key: try SecureEnclave.P256.Signing.PrivateKey(dataRepresentation: restoration))
+            do { return Key(key: try SecureEnclave.P256.Signing.PrivateKey(dataRepresentation: restoration)) } catch {
+                let reason = error as NSError
+                throw DeviceKeyGone(domain: reason.domain, code: reason.code) ?? error
+            }
         }
     }
 #endif

@@ -14,7 +14,7 @@ public enum GateError: Error, Sendable, Equatable {
     case passkey(PasskeyFailure)
     /// There is no access token of a player, and only a passkey brings one: ``PlayerAccounts/signIn()``.
     case signInRequired
-    /// The device key can't be made or used.
+    /// The device key can't be made or used, perhaps only at the moment.
     case deviceKey(String)
     /// The keychain refused to read or write.
     case storage(String)

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The device key, made at the first use and kept. A key that isn't of this device, as after a restored backup, is
-/// replaced.
+/// replaced; one that only can't be used at the moment never is, because tokens are bound to it.
 actor DeviceKeyCustody {
     private let maker: any DeviceKeyMaker
     private let secrets: any SecretStore
@@ -27,9 +27,11 @@ actor DeviceKeyCustody {
         guard let kept else { return nil }
         do {
             return try maker.restoreKey(kept)
-        } catch {
+        } catch is DeviceKeyGone {
             log.warning("the device key isn't of this device; making another one")
             return nil
+        } catch {
+            throw GateError.deviceKey("\(error)")
         }
     }
 

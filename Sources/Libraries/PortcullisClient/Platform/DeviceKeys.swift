@@ -21,8 +21,24 @@ public protocol DeviceKeyMaker: Sendable {
     ///   device.
     func makeKey() throws -> (key: any DeviceKey, restoration: Data)
 
-    /// - Throws: if the key isn't of this device.
+    /// - Throws: ``DeviceKeyGone``, or any other error if the key can't be used at the moment: then it is kept.
     func restoreKey(_ restoration: Data) throws -> any DeviceKey
+}
+
+/// What a ``DeviceKeyMaker`` throws for a key that never comes back: another device has made it, it was erased, or what
+/// would bring it back is damaged. Only then is another one made.
+public struct DeviceKeyGone: Error, Equatable {
+    /// Of CryptoTokenKit: `corruptedData`, `objectNotFound` and `badParameter`.
+    private static let codes = [-3, -6, -8]
+
+    public init() {}
+
+    /// Nil: the failure may pass, as before the device's first unlock.
+    init?(domain: String, code: Int) {
+        // CryptoKit's own are about the form of what it was given.
+        let isOfForm = domain.isSame(as: "CryptoKit.CryptoKitError")
+        guard isOfForm || (domain.isSame(as: "CryptoTokenKit") && Self.codes.contains(code)) else { return nil }
+    }
 }
 
 /// Keys in memory, for simulators, tests and Linux. What brings a key back is the private key itself.
@@ -43,6 +59,7 @@ public struct SoftwareDeviceKeys: DeviceKeyMaker {
     }
 
     public func restoreKey(_ restoration: Data) throws -> any DeviceKey {
-        Key(key: try P256.Signing.PrivateKey(rawRepresentation: restoration))
+        guard let key = try? P256.Signing.PrivateKey(rawRepresentation: restoration) else { throw DeviceKeyGone() }
+        return Key(key: key)
     }
 }

@@ -30,16 +30,20 @@ package struct WebSocketClientFailure: Error, Sendable, Equatable {
     package let status: Int?
     /// The gateway's stable refusal code, from `X-Refusal-Code`: libwebsockets discards the body of a refused upgrade.
     package let code: String?
+    /// From `X-Refusal-Request-Id`: what the gateway's logs have.
+    package let requestID: String?
     /// `DPoP-Nonce` and `WWW-Authenticate`.
     package let nonce, authenticate: String?
     /// libwebsockets' error text.
     package let reason: String
 
     package init(
-        status: Int? = nil, code: String? = nil, nonce: String? = nil, authenticate: String? = nil, reason: String
+        status: Int? = nil, code: String? = nil, requestID: String? = nil, nonce: String? = nil,
+        authenticate: String? = nil, reason: String
     ) {
         self.status = status
         self.code = code
+        self.requestID = requestID
         self.nonce = nonce
         self.authenticate = authenticate
         self.reason = reason
@@ -311,7 +315,8 @@ private final class WebSocketAttempt: ClientConnection {
         let status = wsi.map { Int(lws_http_client_http_response($0)) } ?? 0
         failed(
             WebSocketClientFailure(
-                status: status > 0 ? status : nil, code: field("x-refusal-code:"), nonce: field("dpop-nonce:"),
+                status: status > 0 ? status : nil, code: field("x-refusal-code:"),
+                requestID: field("x-refusal-request-id:"), nonce: field("dpop-nonce:"),
                 authenticate: wsi.flatMap(ClientAnswer.authenticate), reason: reason))
     }
 }

@@ -37,6 +37,7 @@ final class AccountEndpoints {
     func handle(_ exchange: HTTPExchange, _ path: AccountPath, _ context: RequestContext) {
         if let refusal = gate.refuseBlocked(context.address) { return refuse(exchange, refusal, context) }
         guard services.tokens.origins.areKnown else { return refuse(exchange, .publicOriginRequired, context) }
+        if let refusal = limit(path, context) { return refuse(exchange, refusal, context) }
         let request = TokenRequest(exchange, services.tokens, context)
         let record = record
         let note: AccountAct.Record = { record.refuseUnwritten($0, context) }
@@ -84,6 +85,18 @@ final class AccountEndpoints {
 
     // MARK: Who asks
 
+    /// Counts a request before any credential in it is looked at. What makes or changes something costs as much as the
+    /// registration of a device. Sign-ins are counted where they are decided.
+    private func limit(_ path: AccountPath, _ context: RequestContext) -> Refusal? {
+        let time = context.moment.monotonic
+        return switch path {
+        case .signInOptions, .signIn: nil
+        case .devices, .deviceOptions: services.limits.refuseChallenge(to: context.address, at: time)
+        case .registrationOptions, .registration, .device, .passkey, .deviceNamed, .account:
+            services.limits.refuseRegistration(from: context.address, at: time)
+        }
+    }
+
     /// - Parameter then: on the reactor; the principal is nil for a client that shows no credential.
     private func authenticate(
         _ exchange: HTTPExchange, _ context: RequestContext,
@@ -92,11 +105,12 @@ final class AccountEndpoints {
         if let name = exchange.head.repeatedCredentialField(gate) {
             return refuse(exchange, Refusal(.malformedRequest, detail: "\(name) is repeated"), context)
         }
-        let request = AdmissionRequest(
+        var request = AdmissionRequest(
             exchange.head,
             CredentialFields(gate.fields, exchange.head, parameters: RequestQuery(exchange.head.query)),
             handshake: UpgradeHandshake(method: String(decoding: exchange.head.method, as: UTF8.self)),
             isTLS: exchange.isTLS, certificate: exchange.certificate, context)
+        request.isWithoutRoute = true
         guard gate.isShownCredential(in: request) else {
             if let refusal = gate.screen(request) { return refuse(exchange, refusal, context) }
             return then(self, exchange, nil)

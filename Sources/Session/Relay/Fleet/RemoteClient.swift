@@ -70,8 +70,10 @@ protocol RemoteAsker: AnyObject {
 }
 
 enum RemoteFailure {
-    /// - Parameter code: as for clients.
-    case refused(status: Int, code: String?)
+    /// - Parameters:
+    ///   - code: as for clients.
+    ///   - isTokenWrong: the session's token, so that the answer is the same for every client.
+    case refused(status: Int, code: String?, isTokenWrong: Bool)
     /// The session has ended, or another process is there than the one that had it.
     case unknown
     /// The text is for the log.
@@ -82,7 +84,7 @@ enum RemoteFailure {
         switch self {
         case .unknown: .expired
         case .unreachable: .unavailable
-        case .refused(let status, _): status >= 500 || status == 429 ? .unavailable : .invalid
+        case .refused(let status, _, _): status >= 500 || status == 429 ? .unavailable : .invalid
         }
     }
 }

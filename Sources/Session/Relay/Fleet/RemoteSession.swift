@@ -299,7 +299,8 @@ final class RemoteSession: TCPHandler, TimerTarget {
     private func refused(_ status: Int) {
         settings.metrics.relayedElsewhere(.refused)
         log("upgrade passed on", [LogKeys.status: "\(status)"])
-        fail(answer.isSessionUnknown ? .unknown : .refused(status: status, code: answer.refusalCode))
+        guard !answer.isSessionUnknown else { return fail(.unknown) }
+        fail(.refused(status: status, code: answer.refusalCode, isTokenWrong: answer.isTokenWrong))
     }
 
     private func lost(_ reason: String) {

@@ -89,6 +89,8 @@ final class RemoteUpgrade: RemoteAsker {
     private let handler: UpgradeHandler
     /// Nil: only the other gateway can know the client.
     private var admitted: Admitted?
+    /// The other gateway's answer that doesn't depend on the client: it isn't asked, and doesn't count it, again.
+    private var verdict: RemoteFailure?
 
     init(
         _ exchange: UpgradeExchange, _ admission: AdmissionRequest, _ upgrade: Upgrade, at peer: FleetPeer,
@@ -109,6 +111,7 @@ final class RemoteUpgrade: RemoteAsker {
     /// - Parameter admitted: by this gateway.
     func ask(as admitted: Admitted) {
         self.admitted = admitted
+        if let verdict { return remoteFailed(verdict) }
         let client = ClientIdentity(admitted, upgrade, isRecorded: true)
         guard let client = RemoteClient(client, by: handler.sessions.gate.carrier) else {
             return remoteFailed(.unreachable("the client can't be told to another gateway"))
@@ -154,9 +157,11 @@ final class RemoteUpgrade: RemoteAsker {
             let detail = "gateway \(peer.id): \(reason)"
             handler.fail(exchange, Refusal(.gatewayUnreachable, detail: detail, retryAfter: 1), context)
         // The session's token alone is no credential. So this gateway decides by what else the client has.
-        case .refused(_, let code?) where admitted == nil && code.hasSameBytes(as: RefusalCode.invalidResume.rawValue):
+        case .refused(_, let code?, let isTokenWrong)
+        where admitted == nil && code.hasSameBytes(as: RefusalCode.invalidResume.rawValue):
+            if isTokenWrong { verdict = failure }
             handler.decide(exchange, admission, upgrade, at: .elsewhere(self))
-        case .refused(let status, let code):
+        case .refused(let status, let code, _):
             let answer = RefusalAnswer.byOtherGateway(code) ?? .gatewayUnreachable
             let detail = "gateway \(peer.id) answered \(status)"
             let refusal = Refusal(answer, detail: detail, retryAfter: answer.status >= 429 ? 1 : nil)

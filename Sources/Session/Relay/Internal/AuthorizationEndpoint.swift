@@ -114,8 +114,8 @@ struct AuthorizationEndpoint: InternalEndpoint {
     /// - Parameter passesReattestation: whether the proxy passes 428 on.
     static func refusal(_ refusal: Refusal, requestID: String, passesReattestation: Bool = false) -> HTTPAnswer {
         let answer = JSONAnswers.refusal(refusal, requestID: requestID)
-        var headers = answer.headers + [("X-Refusal-Request-Id", requestID)]
-        headers.append(("X-Refusal-Description", refusal.description(ofRequest: requestID) ?? refusal.message))
+        let description = refusal.description(ofRequest: requestID) ?? refusal.message
+        let headers = answer.headers + [("X-Refusal-Description", description)]
         let status = passesReattestation && refusal.status == 428 ? 428 : status(of: refusal)
         return HTTPAnswer(status: status, headers: headers, body: answer.body)
     }

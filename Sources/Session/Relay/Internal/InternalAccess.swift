@@ -1,4 +1,5 @@
 package import Admission
+import HTTPWire
 import WireText
 
 /// What a peer of the internal listener has to show: the token, or a client certificate. Where both are accepted,
@@ -32,6 +33,13 @@ package struct InternalAccess: Sendable {
             if Self.shows(token, authorization) { return true }
         }
         return acceptsCertificates && isCertified()
+    }
+
+    /// - Parameter isQuestion: of a proxy, which passes its client's `Authorization` on.
+    func admits(_ head: RequestHead, isQuestion: Bool, isCertified: @autoclosure () -> Bool) -> Bool {
+        admits(
+            field: head.text(InternalToken.field), authorization: isQuestion ? nil : head.text("authorization"),
+            isCertified: isCertified())
     }
 
     private static func shows(_ token: InternalToken, _ authorization: String?) -> Bool {

@@ -58,31 +58,22 @@ final class InternalRouter: InternalHandler {
         max(HTTPWire.RequestLimits().maximumBodyBytes, settings.signedAuthorization?.maximumBodyBytes ?? 0)
     }
 
-    /// Nothing is hashed for a peer that may not ask.
     func bodyReader(for head: RequestHead, isCertified: @autoclosure () -> Bool) -> (any InternalBodyReader)? {
-        guard let signed, isAdmitted(head, isQuestion: true, isCertified: isCertified()) else { return nil }
-        return signed.bodyReader(for: head)
+        guard let signed, signed.seesBodies else { return nil }
+        return BodyHashing(for: head, of: settings.internalAccess, isCertified: isCertified())
     }
 
     func handle(_ exchange: InternalExchange) {
         // A proof that is used up here could be used again at the process that takes over.
         if settings.drain.isHandingOver { return exchange.drop() }
         let isQuestion = AuthorizationDemand(path: exchange.path, query: exchange.query) != nil
-        guard isAdmitted(exchange.head, isQuestion: isQuestion, isCertified: exchange.isCertified) else {
+        let access = settings.internalAccess
+        guard access.admits(exchange.head, isQuestion: isQuestion, isCertified: exchange.isCertified) else {
             settings.metrics.internalRequestRefused()
             guard isQuestion else { return exchange.respond(Self.accessRequired) }
             return refuseProxy(exchange)
         }
         if !endpoints.contains(where: { $0.handle(exchange) }) { exchange.respond(Self.notFound) }
-    }
-
-    /// - Parameter isQuestion: of a proxy, which passes its client's `Authorization` on.
-    private func isAdmitted(
-        _ head: RequestHead, isQuestion: Bool, isCertified: @autoclosure () -> Bool
-    ) -> Bool {
-        settings.internalAccess.admits(
-            field: head.text(InternalToken.field),
-            authorization: isQuestion ? nil : head.text("authorization"), isCertified: isCertified())
     }
 
     func mayConnect(isCertified: Bool) -> Bool { settings.internalAccess.mayConnect(isCertified: isCertified) }

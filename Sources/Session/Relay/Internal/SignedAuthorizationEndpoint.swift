@@ -21,14 +21,8 @@ struct SignedAuthorizationEndpoint: InternalEndpoint {
         self.proxies = AuthorizationProxies(proxies)
     }
 
-    /// For a request whose body is signed. Others have theirs read and dropped.
-    func bodyReader(for head: RequestHead) -> (any InternalBodyReader)? {
-        let path = String(decoding: head.path, as: UTF8.self)
-        guard authorization.seesBodies, AuthorizationDemand(path: path, query: "") != nil,
-            let clientData = SignedFields(head.texts).clientData
-        else { return nil }
-        return BodyHashing(behind: clientData)
-    }
+    /// `AUTHZ_BODY=forwarded`
+    var seesBodies: Bool { authorization.seesBodies }
 
     func handle(_ exchange: InternalExchange) -> Bool {
         guard let demand = AuthorizationDemand(path: exchange.path, query: exchange.query) else { return false }
@@ -102,7 +96,15 @@ struct SignedAuthorizationEndpoint: InternalEndpoint {
 final class BodyHashing: InternalBodyReader {
     private var hash: BodyHash
 
-    init(behind clientData: [UInt8]) { hash = BodyHash(behind: clientData) }
+    /// For a request whose body is signed, of a peer that may ask. Others have theirs read and dropped: nothing is
+    /// hashed for a stranger.
+    init?(for head: RequestHead, of access: InternalAccess, isCertified: @autoclosure () -> Bool) {
+        let path = String(decoding: head.path, as: UTF8.self)
+        guard access.admits(head, isQuestion: true, isCertified: isCertified()),
+            AuthorizationDemand(path: path, query: "") != nil, let clientData = SignedFields(head.texts).clientData
+        else { return nil }
+        hash = BodyHash(behind: clientData)
+    }
 
     func read(_ bytes: UnsafeRawBufferPointer) { hash.update(bytes) }
 

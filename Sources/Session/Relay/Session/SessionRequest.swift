@@ -50,7 +50,11 @@ extension SessionRequest {
 }
 
 extension TargetDecision {
-    func admitting(_ method: MethodName) -> TargetDecision { admitting(method.route ?? "") }
+    /// Some methods are admitted only by routes that name them.
+    func admitting(_ method: MethodName) -> TargetDecision {
+        if case .authorized = self, method.isOnlyByName, methods == nil { return .refused(.wayNotAllowed) }
+        return admitting(method.route ?? "")
+    }
 }
 
 extension SessionIdentity {

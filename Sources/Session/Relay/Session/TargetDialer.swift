@@ -1,4 +1,5 @@
 import Admission
+import KeyStore
 import ProxyProtocol
 package import Reactors
 package import RelayCore
@@ -78,6 +79,7 @@ struct ClientIdentity: Sendable {
         let tlvs = [
             ProxyTLV.uniqueID(Array(session.utf8)),
             ProxyTLV.identity(method: principal.proxyName, subject: principal.identity.subject),
+            principal.account.map { ProxyTLV.account($0.text) },
         ].compactMap { $0 }
         let header = ProxyHeader(source: source, destination: target, tlvs: version == .v2 ? tlvs : [])
         return header.encoded(as: version) ?? ProxyHeader(source: source, destination: target).encoded(as: version)

@@ -1,14 +1,30 @@
+package import Accounts
 package import Reactors
 
 /// The web client, served at `/` where `ENABLE_WEB_CLIENT` is on: one page that is compiled into the program, with the
-/// operator's texts put in.
+/// operator's texts put in. Where the gateway has accounts, it also has the part that signs players in.
 package enum WebClientPage {
-    package static let policy = PagePolicy(
-        scriptHash: "71hMt8P0qdrQlb5uGPGnZi6DIXYPbz+DyPv0x8GmdM0=",
-        styleHash: "n+4j4M/PQkXYjTgIe5K1DNF4cf9PL/r0jcQx1IXyn7k=")
+    /// What the page has to know to sign players in.
+    package struct Passkeys: Sendable {
+        /// `PUBLIC_ORIGIN`, which proofs name.
+        let origin: String
+        let signUp: SignUpRule
+
+        package init(origin: String, signUp: SignUpRule) { (self.origin, self.signUp) = (origin, signUp) }
+    }
+
+    package static let policy = PagePolicy(scriptHashes: scriptHash, styleHash: styleHash)
+    package static let policyWithPasskeys = PagePolicy(
+        scriptHashes: scriptHash, passkeyScriptHash, styleHash: styleHash)
+
+    private static let scriptHash = "WMeLS5Yw+f26Qi0Csl8NjkpGDJtYR1hvArUNy6foT/Y="
+    private static let passkeyScriptHash = "RVTSyOPK+HJP0ddo5CSmYA0x7DWkr/1fAsYXdw9q9Ac="
+    private static let styleHash = "avZ/u77hTwaqCUiRnhRmkSNu5Y6ChAGYUPfHgD5CFuA="
 
     /// As it is in the program, without the operator's texts.
     package static let source = PackageResources.index_html
+    /// The part for passkeys, in the same way.
+    package static let passkeySource = PackageResources.passkeys_html
 
     private static let title = "Portcullis"
     private static let noTicket = "A ticket serves once and not for long: open the page with a new one."
@@ -16,19 +32,35 @@ package enum WebClientPage {
     /// - Parameters:
     ///   - title: the game's name.
     ///   - noTicket: for a visitor who isn't admitted.
-    package static func answer(title: String? = nil, noTicket: String? = nil) -> HTTPAnswer {
-        let texts = [Array("title".utf8): title ?? self.title, Array("no-ticket".utf8): noTicket ?? self.noTicket]
-        return policy.answer(page(texts))
+    ///   - passkeys: nil without accounts.
+    package static func answer(
+        title: String? = nil, noTicket: String? = nil, passkeys: Passkeys? = nil
+    ) -> HTTPAnswer {
+        let part = passkeys.map { passkeys in
+            filled(
+                passkeySource,
+                [
+                    Array("origin".utf8): HTMLText.escaped(passkeys.origin),
+                    Array("sign-up".utf8): Array(passkeys.signUp.rawValue.utf8),
+                ])
+        }
+        let page = filled(
+            source,
+            [
+                Array("title".utf8): HTMLText.escaped(title ?? self.title), Array("passkeys".utf8): part ?? [],
+                Array("no-ticket".utf8): HTMLText.escaped(noTicket ?? self.noTicket),
+            ])
+        return (part == nil ? policy : policyWithPasskeys).answer(page)
     }
 
-    /// - Parameter texts: for the places in double braces, by name.
-    private static func page(_ texts: [[UInt8]: String]) -> [UInt8] {
+    /// - Parameter markup: for the places in double braces, by name. It isn't searched for further places.
+    private static func filled(_ source: [UInt8], _ markup: [[UInt8]: [UInt8]]) -> [UInt8] {
         var (page, rest): ([UInt8], ArraySlice<UInt8>) = ([], source[...])
         while let start = pair(of: UInt8(ascii: "{"), in: rest),
             let end = pair(of: UInt8(ascii: "}"), in: rest[start...])
         {
             page += rest[..<start]
-            page += HTMLText.escaped(texts[Array(rest[(start + 2)..<end])] ?? "")
+            page += markup[Array(rest[(start + 2)..<end])] ?? []
             rest = rest[(end + 2)...]
         }
         return page + rest

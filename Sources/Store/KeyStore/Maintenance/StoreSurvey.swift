@@ -9,6 +9,8 @@ package enum StoreRecord: Sendable {
     case ticket(KeptTicket)
     /// An entry of a fleet's block list; the time in Unix milliseconds.
     case blocked(entry: String, reason: String?, addedAt: Int64)
+    /// With its passkeys and devices.
+    case account(Account)
 
     /// For the operator, of bounded length.
     package var name: String {
@@ -20,10 +22,12 @@ package enum StoreRecord: Sendable {
         case .secret(let secret): Self.name(ofSecret: secret.name)
         case .ticket: Self.ticketName
         case .blocked(let entry, _, _): "block list entry \(Self.short(entry))"
+        case .account(let account): Self.name(of: account.id)
         }
     }
 
     package static func name(of key: KeyID) -> String { "key \(key.base64)" }
+    package static func name(of account: AccountID) -> String { "account \(account)" }
     package static func name(ofSigningKey id: String) -> String { "signing key \(short(id))" }
     package static func name(ofSecret name: String) -> String { "secret \(short(name))" }
 
@@ -58,6 +62,8 @@ package struct StoreSurvey: Sendable {
     package static let maximumListed = 20
     /// Device keys of a store. More aren't read.
     package static let maximumKeys = 10_000_000
+    /// Accounts of a store, likewise.
+    package static let maximumAccounts = 10_000_000
 
     private let rules: any RecordRules
     package private(set) var faults: [RecordFault] = []
@@ -68,6 +74,7 @@ package struct StoreSurvey: Sendable {
     package private(set) var signingKeys = 0
     package private(set) var secrets = 0
     package private(set) var blocked = 0
+    package private(set) var accounts = 0
 
     package init(by rules: any RecordRules) { self.rules = rules }
 
@@ -83,6 +90,7 @@ package struct StoreSurvey: Sendable {
         case .revokedSigningKey, .ticket: break
         case .secret: secrets += 1
         case .blocked: blocked += 1
+        case .account: accounts += 1
         }
         for fault in rules.faults(of: record) { note(fault, in: record.name) }
     }
@@ -97,7 +105,8 @@ package struct StoreSurvey: Sendable {
 
     /// What there is, in one line.
     package var summary: String {
-        "\(keys) keys, of which \(revokedKeys) are revoked; \(signingKeys) signing keys, \(tokens) development tokens"
+        "\(keys) keys, of which \(revokedKeys) are revoked; \(signingKeys) signing keys, \(tokens) development tokens,"
+            + " \(accounts) accounts"
     }
 
     /// For `store check`: one about all records, and one for each fault that is listed.

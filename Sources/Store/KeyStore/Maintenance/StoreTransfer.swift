@@ -27,6 +27,10 @@ package protocol ReadableStore {
     func transferableSigningKeys() throws(KeyRegistryError) -> StoredSigningKeys
     /// In the order of their names.
     func transferableSecrets() throws(KeyRegistryError) -> [NamedSecret]
+    /// As in `AccountStore`.
+    func transferableAccounts(after: AccountID?, limit: Int) throws(KeyRegistryError) -> [Account]
+    /// Accounts and passkeys that were removed, in any order that stays: accounts first.
+    func transferableRemovals(after: AccountRemoval?, limit: Int) throws(KeyRegistryError) -> [AccountRemoval]
 }
 
 /// A store that can be completed by the content of another one. Each `complete` is one durable transaction.
@@ -44,6 +48,14 @@ package protocol TransferableStore: ReadableStore {
     func complete(signingKeys: StoredSigningKeys) throws(KeyRegistryError)
     /// Adds a secret whose name has none.
     func complete(secret: NamedSecret) throws(KeyRegistryError)
+    /// Removes what is there of them. Not one transaction: each of them is one.
+    ///
+    /// - Parameter removals: at most ``StoreTransfer/batch``.
+    func complete(removals: [AccountRemoval]) throws(KeyRegistryError)
+    /// Adds accounts; known ones are completed as by ``Account/completed(by:)``. One that was removed here stays so.
+    ///
+    /// - Parameter accounts: at most ``AccountLimits/largestPage``.
+    func complete(accounts: [Account]) throws(KeyRegistryError)
 }
 
 /// A secret of `SigningKeyStore.secret(named:creating:)`.
@@ -95,6 +107,7 @@ package struct StoreTransfer: Sendable, Equatable {
     package private(set) var revokedKeys = 0
     package private(set) var tokens = 0
     package private(set) var signingKeys = 0
+    package private(set) var accounts = 0
 
     package init() {}
 
@@ -122,5 +135,27 @@ package struct StoreTransfer: Sendable, Equatable {
         if stored != StoredSigningKeys() { try target.complete(signingKeys: stored) }
         signingKeys = stored.keys.count
         for secret in try source.transferableSecrets() { try target.complete(secret: secret) }
+        try copyAccounts(from: source, to: target)
+    }
+
+    /// After the keys, since devices are accounts' only if they are registered.
+    private mutating func copyAccounts(
+        from source: some ReadableStore, to target: some TransferableStore
+    ) throws(KeyRegistryError) {
+        var removal: AccountRemoval?
+        while true {
+            let batch = try source.transferableRemovals(after: removal, limit: Self.batch)
+            guard let end = batch.last else { break }
+            try target.complete(removals: batch)
+            removal = end
+        }
+        var last: AccountID?
+        while true {
+            let batch = try source.transferableAccounts(after: last, limit: AccountLimits.largestPage)
+            guard let end = batch.last else { break }
+            try target.complete(accounts: batch)
+            accounts += batch.count
+            last = end.id
+        }
     }
 }

@@ -9,6 +9,9 @@ package protocol FleetStorage: SharedKeyRegistry, KeyMaintenance, DevelopmentTok
     /// Whether this role may do both steps of an erasure, at a start or reload; blocks.
     func mayEraseBlocking() throws(KeyRegistryError) -> Bool
 
+    /// The same, for one who may wait.
+    func mayErase() async throws(KeyRegistryError) -> Bool
+
     /// Commits a write that changes nothing; durable when it returns.
     func tryWriting() async throws(KeyRegistryError)
 

@@ -20,7 +20,10 @@ struct EndedSubject: Sendable {
     let kind: Kind
     let bytes: [UInt8]
 
-    fileprivate init(_ row: SQLRow) throws(DatabaseError) {
+    init(_ kind: Kind, _ bytes: [UInt8]) { (self.kind, self.bytes) = (kind, bytes) }
+
+    /// Of its first two columns.
+    init(_ row: SQLRow) throws(DatabaseError) {
         guard let kind = Kind(rawValue: try row.integer(0)) else { throw .malformed }
         (self.kind, bytes) = (kind, try row.bytes(1))
     }

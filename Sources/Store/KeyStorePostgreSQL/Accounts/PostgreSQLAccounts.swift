@@ -155,9 +155,9 @@ extension SQLStatement {
     /// Rows of one account: itself, its passkeys, its devices.
     private static let rowsOfAccount = 1 + AccountLimits.maximumPasskeys + AccountLimits.maximumDevices
 
-    fileprivate static let account = SQLStatement(
+    static let account = SQLStatement(
         "account", maximumRows: rowsOfAccount, Account.rows(of: "SELECT $1::bytea AS account_id"))
-    fileprivate static let accounts = SQLStatement(
+    static let accounts = SQLStatement(
         "accounts", maximumRows: rowsOfAccount * AccountLimits.largestPage,
         Account.rows(
             of: """

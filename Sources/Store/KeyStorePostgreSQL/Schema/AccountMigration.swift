@@ -227,6 +227,8 @@ extension PostgreSQLSchema.Migration {
             IF NOT FOUND THEN RETURN false; END IF;
             INSERT INTO portcullis.account_end VALUES (1, id, ended) ON CONFLICT DO NOTHING;
             PERFORM portcullis.note(\(StoreChanges.Kind.account.rawValue), id);
+            PERFORM portcullis.note(\(StoreChanges.Kind.key.rawValue), d.key_id)
+            FROM portcullis.account_device d WHERE d.account_id = id;
             RETURN true;
         END $$;
 

@@ -11,6 +11,7 @@ extension PostgreSQLTransfer: SurveyedStore {
             try surveySigningKeys(&survey)
             try surveySecrets(&survey)
             try surveyBlockList(&survey)
+            try surveyAccounts(&survey)
         } catch {
             throw KeyRegistryError(error)
         }
@@ -97,6 +98,25 @@ extension PostgreSQLTransfer: SurveyedStore {
         }
     }
 
+    private func surveyAccounts(_ survey: inout StoreSurvey) throws(DatabaseError) {
+        var last: [UInt8] = []
+        while survey.accounts < StoreSurvey.maximumAccounts {
+            let rows = try session.run(.accountNames, [.bytes(last)])
+            guard rows.count > 0 else { return }
+            for index in 0..<rows.count {
+                let id = try rows[index].accountID(0)
+                last = id.bytes
+                take(StoreRecord.name(of: id), &survey) { () throws(DatabaseError) in
+                    guard let account = try Account.read(session.run(.account, [.bytes(id.bytes)])).first else {
+                        throw .malformed
+                    }
+                    return .account(account)
+                }
+            }
+        }
+        survey.note("it has more than \(StoreSurvey.maximumAccounts) rows", in: "account")
+    }
+
     private func count(_ table: String) throws(DatabaseError) -> Int {
         Int(clamping: try session.run("SELECT count(*) FROM portcullis.\(table)", []).only().integer(0))
     }
@@ -118,6 +138,12 @@ extension PostgreSQLTransfer: SurveyedStore {
 extension SQLStatement {
     private static let entriesAtOnce = 5_000
 
+    fileprivate static let accountNames = SQLStatement(
+        "account_names", maximumRows: entriesAtOnce,
+        """
+        SELECT account_id FROM portcullis.account WHERE account_id > $1::bytea
+        ORDER BY account_id LIMIT \(entriesAtOnce)
+        """)
     fileprivate static let blockedRecords = SQLStatement(
         "blocked_records", maximumRows: entriesAtOnce,
         """

@@ -125,7 +125,7 @@ package struct PostgreSQLTransfer: TransferableStore {
             try answer(.signingKeys, []) { row throws(DatabaseError) in try SigningKeyRow(row) }, sealing)
     }
 
-    private func answer<Value>(
+    func answer<Value>(
         _ statement: SQLStatement, _ values: [SQLValue], _ read: (SQLRow) throws(DatabaseError) -> Value
     ) throws(KeyRegistryError) -> [Value] {
         do throws(DatabaseError) {

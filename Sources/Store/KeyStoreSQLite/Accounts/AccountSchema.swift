@@ -79,6 +79,47 @@ enum AccountEndTable {
         ).execute(arguments: [kind, Data(subject), time])
     }
 
+    static func has(_ id: AccountID, in database: Database) throws -> Bool {
+        try has(account, id.bytes, in: database)
+    }
+
+    static func has(_ mark: PasskeyMark, in database: Database) throws -> Bool {
+        try has(passkey, mark.bytes, in: database)
+    }
+
+    private static func has(_ kind: Int, _ subject: [UInt8], in database: Database) throws -> Bool {
+        let statement = try database.cachedStatement(sql: "SELECT 1 FROM account_end WHERE kind = ? AND subject = ?")
+        return try Row.fetchOne(statement, arguments: [kind, Data(subject)]) != nil
+    }
+
+    /// Of what isn't there again.
+    static func removals(
+        after last: AccountRemoval?, limit: Int, in database: Database
+    ) throws -> [AccountRemoval] {
+        let (kind, subject): (Int, [UInt8]) =
+            switch last?.subject {
+            case nil: (0, [])
+            case .account(let id): (account, id.bytes)
+            case .passkey(let mark): (passkey, mark.bytes)
+            }
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT kind, subject, ended_at FROM account_end
+                WHERE (kind, subject) > (?, ?) AND (
+                    kind = \(account) AND length(subject) = \(AccountID.length)
+                        AND subject NOT IN (SELECT account_id FROM account)
+                    OR kind = \(passkey) AND length(subject) = \(PasskeyMark.length)
+                        AND subject NOT IN (SELECT mark FROM passkey))
+                ORDER BY kind, subject LIMIT ?
+                """)
+        return try Row.fetchAll(statement, arguments: [kind, Data(subject), limit]).map { row in
+            let time = try StoredValue.integer(row[2])
+            return try StoredValue.integer(row[0]) == Int64(account)
+                ? AccountRemoval(.account(try StoredValue.account(row[1])), at: time)
+                : AccountRemoval(.passkey(try StoredValue.mark(row[1])), at: time)
+        }
+    }
+
     static func hasEnds(before time: Int64, in database: Database) throws -> Bool {
         let statement = try database.cachedStatement(
             sql: """

@@ -142,13 +142,15 @@ enum AccountTable {
 
     private static let selection = "SELECT account_id, origin, proof, made_at, last_used_at, closed_at FROM account"
 
+    // One more than there may be: a damaged file may have any number.
     private static let passkeySelection = """
         SELECT mark, credential_id, public_key, sign_count, flags, aaguid, attestation, label, made_at, last_used_at \
-        FROM passkey WHERE account_id = ? ORDER BY made_at, mark
+        FROM passkey WHERE account_id = ? ORDER BY made_at, mark LIMIT \(AccountLimits.maximumPasskeys + 1)
         """
 
     private static let deviceSelection = """
-        SELECT key_id, label, joined_at FROM account_device WHERE account_id = ? ORDER BY joined_at, key_id
+        SELECT key_id, label, joined_at FROM account_device WHERE account_id = ? ORDER BY joined_at, key_id \
+        LIMIT \(AccountLimits.maximumDevices + 1)
         """
 
     /// Throws if an expected table or column is missing.

@@ -102,7 +102,9 @@ struct SimulatedPlayer {
     private func failure(_ error: GateError) -> any Error {
         if case .network(.other(let reason)) = error { return gateway.unreachable(reason) }
         if let refusal = error.refusal {
-            return GatewayRefusal.failure(status: refusal.status, code: error.code, text: refusal.message)
+            return GatewayRefusal.failure(
+                status: refusal.status, code: error.code, text: refusal.message,
+                requestID: refusal.requestId)
         }
         return SimOutput.failure("\(error).", hint: Self.hint(for: error))
     }

@@ -11,19 +11,27 @@ enum GatewayRefusal {
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         let fields = try? decoder.decode(Body.self, from: Data(body))
         let text = fields?.errorDescription ?? fields?.error ?? String(decoding: body.prefix(500), as: UTF8.self)
-        return failure(status: status, code: fields?.code, text: text)
+        return failure(status: status, code: fields?.code, text: text, requestID: fields?.requestId)
     }
 
     private struct Body: Decodable {
-        let error, errorDescription, code: String?
+        let error, errorDescription, code, requestId: String?
     }
 
-    /// - Parameter code: the gateway's stable code; nil if the answer had none.
-    static func failure(status: Int, code: String?, text: String?) -> ExitCode {
+    /// - Parameters:
+    ///   - code: the gateway's stable code; nil if the answer had none.
+    ///   - requestID: the same.
+    static func failure(status: Int, code: String?, text: String?, requestID: String?) -> ExitCode {
+        SimOutput.failure(
+            words(status: status, code: code, text: text, requestID: requestID), hint: code.flatMap(hint(for:)))
+    }
+
+    static func words(status: Int, code: String?, text: String?, requestID: String?) -> String {
         let words = ["the gateway refused with \(status)", code].compactMap { $0 }.joined(separator: " ")
-        return SimOutput.failure(
-            words + (text.map { ": \($0)" } ?? "") + (code == nil && text == nil ? ": is it a gateway?" : ""),
-            hint: code.flatMap(hint(for:)))
+        let reason = text.map { ": \($0)" } ?? (code == nil ? ": is it a gateway?" : "")
+        // Some texts end with it.
+        guard let requestID, text?.contains(requestID) != true else { return words + reason }
+        return words + reason + " (request \(requestID))"
     }
 
     static func hint(for code: String) -> String? {
@@ -52,7 +60,7 @@ extension DeviceCommand.GatewayOptions {
     /// The upgrade got no 101.
     func failure(of failure: WebSocketClientFailure) throws -> any Error {
         guard let status = failure.status else { return try url().unreachable(failure.reason) }
-        return GatewayRefusal.failure(status: status, code: failure.code, text: nil)
+        return GatewayRefusal.failure(status: status, code: failure.code, text: nil, requestID: failure.requestID)
     }
 }
 

@@ -25,6 +25,8 @@ package struct AccessTokenProof: AdmissionProof {
     package let app: String
     /// The routes of the development token.
     package var routes: Set<String>?
+    /// That the device has joined.
+    private(set) var deviceAccount: AccountID?
     /// `sub`.
     private let name: String
     private let isDevelopment: Bool
@@ -55,6 +57,9 @@ package struct AccessTokenProof: AdmissionProof {
         subject = .account(account.noting(standing))
     }
 
+    /// The device's account.
+    mutating func note(_ account: AccountID?) { deviceAccount = account }
+
     package var isLarge: Bool { false }
 
     /// By its subject, or by the key that signed the token.
@@ -68,7 +73,8 @@ package struct AccessTokenProof: AdmissionProof {
 
     private func isSubjectRevoked(by revoked: RevokedCredentials) -> Bool {
         switch subject {
-        case .device(let key): revoked.keys.contains(key)
+        case .device(let key):
+            revoked.keys.contains(key) || deviceAccount.map(revoked.accounts.contains) ?? false
         case .grant(let id): revoked.grants.contains(id)
         case .account(let account): account.isEnded(by: revoked)
         case .unknown: true
@@ -85,6 +91,10 @@ package struct AccessTokenProof: AdmissionProof {
 
     package func name(for name: MethodName) -> MethodName {
         if case .account(let account) = subject { account.method } else { name }
+    }
+
+    package var account: AccountID? {
+        if case .account(let account) = subject { account.id } else { deviceAccount }
     }
 
     package var accountEvidence: AccountEvidence? {

@@ -74,6 +74,9 @@ package struct AppAttestMethod: AdmissionMethod {
                     return Refusal(
                         .invalidTicket, detail: "the key's app, environment or trust root is no longer configured")
                 }
+                guard proof.account == nil || proof.account == key.account else {
+                    return Refusal(.invalidTicket, detail: "the device has left its account, or that is closed")
+                }
                 return nil
             })
     }
@@ -106,11 +109,13 @@ struct StandingSteps<Outcome: Sendable>: DecisionSteps {
 package struct AppAttestProof: AdmissionProof {
     package let key: KeyID
     package let app: AppID
+    package let account: AccountID?
 
     /// - Parameter assertion: not read; its existence is the proof.
-    init(_ assertion: VerifiedAssertion, by key: KeyID, app: AppID) {
+    init(_ assertion: VerifiedAssertion, by key: KeyID, app: AppID, account: AccountID?) {
         self.key = key
         self.app = app
+        self.account = account
     }
 
     package var isLarge: Bool { false }
@@ -118,7 +123,8 @@ package struct AppAttestProof: AdmissionProof {
 
     package func isRevoked(by revocations: Revocations) -> Bool {
         switch revocations {
-        case .store(let revoked): revoked.keys.contains(key)
+        case .store(let revoked):
+            revoked.keys.contains(key) || account.map(revoked.accounts.contains) ?? false
         case .certificates: false
         }
     }
@@ -128,7 +134,7 @@ package struct AppAttestProof: AdmissionProof {
     package var accountEvidence: AccountEvidence? { .device(key, isFresh: true) }
 
     private enum CodingKeys: CodingKey {
-        case key, app
+        case key, app, account
     }
 
     package init(from decoder: any Decoder) throws {
@@ -136,12 +142,15 @@ package struct AppAttestProof: AdmissionProof {
         guard let app = AppID(try container.decode(String.self, forKey: .app)) else { throw CarriedStateFault() }
         self.app = app
         key = try container.decode(KeyID.self, forKey: .key)
+        // Programs of before don't say.
+        account = try container.decodeIfPresent(AccountID.self, forKey: .account)
     }
 
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(key, forKey: .key)
         try container.encode(app.description, forKey: .app)
+        try container.encodeIfPresent(account, forKey: .account)
     }
 }
 

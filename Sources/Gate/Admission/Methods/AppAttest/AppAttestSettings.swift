@@ -41,16 +41,8 @@ package struct AppAttestSettings: Sendable {
         return fleet
     }
 
+    /// A fleet's refuses every use of a challenge that isn't the fleet's.
     var store: GateStore { GateStore(devices: registry) }
-
-    /// Spends a challenge at this gateway. In a fleet, one that isn't the fleet's is foreign.
-    func spend(_ nonce: String, at moment: Moment) -> ChallengeSpending {
-        let spending = challenges.spend(nonce, at: moment.monotonic)
-        guard case .spent(let challenge) = spending, case .shared = registry, challenge.fleetUse == nil else {
-            return spending
-        }
-        return .foreign
-    }
 }
 
 /// Where the gate finds the devices' keys.

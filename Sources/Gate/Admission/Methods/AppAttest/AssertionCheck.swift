@@ -14,12 +14,15 @@ struct AssertionCheck: Sendable {
         let app: AppID
         /// Signatures have to have a higher one.
         fileprivate let counter: UInt32
+        /// That its device has joined.
+        fileprivate let account: AccountID?
     }
 
     /// An assertion whose signature is right. It counts when its counter has been used.
     struct Signed: Sendable {
         let assertion: VerifiedAssertion
         let app: AppID
+        let account: AccountID?
     }
 
     var question: StoreQuestion { .standing(id, for: .assertion) }
@@ -34,7 +37,7 @@ struct AssertionCheck: Sendable {
         guard !key.isRevoked || key.isBeingErased else { throw .revoked }
         guard !key.isBeingErased || finishing else { throw .erasing(id) }
         guard let app = settings.scope.app(of: key) else { throw .outOfScope(settings.scope.mismatch(of: key)) }
-        return SigningKey(publicKeyX963: key.publicKeyX963, app: app, counter: counter)
+        return SigningKey(publicKeyX963: key.publicKeyX963, app: app, counter: counter, account: key.account)
     }
 
     // MARK: Signature
@@ -47,7 +50,7 @@ struct AssertionCheck: Sendable {
             let verified = try settings.assertionVerifier.verify(
                 assertion: assertion, clientDataHash: clientDataHash, publicKeyX963: key.publicKeyX963, app: key.app,
                 previousCounter: key.counter)
-            return Signed(assertion: verified, app: key.app)
+            return Signed(assertion: verified, app: key.app, account: key.account)
         } catch {
             let (verifier, app, others) = (settings.assertionVerifier, key.app, settings.scope.sortedApps)
             throw .rejected(
@@ -62,7 +65,7 @@ struct AssertionCheck: Sendable {
     ) throws(AssertionFault) -> Signed {
         try verify(
             assertion, over: clientDataHash,
-            by: SigningKey(publicKeyX963: attestation.publicKeyX963, app: attestation.app, counter: 0))
+            by: SigningKey(publicKeyX963: attestation.publicKeyX963, app: attestation.app, counter: 0, account: nil))
     }
 
     // MARK: Counter

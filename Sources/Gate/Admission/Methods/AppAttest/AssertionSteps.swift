@@ -25,7 +25,7 @@ struct AssertionSteps: DecisionSteps {
                         .assertionFields, expected: AssertionFields.headers.joined(separator: ", "),
                         received: fields.present)))
         }
-        let spending = settings.spend(nonce, at: moment)
+        let spending = settings.challenges.spend(nonce, at: moment.monotonic)
         guard case .spent(let challenge) = spending else { throw RefusedRequest(spending.refusal) }
         guard let id = credential.key else {
             throw RefusedRequest(
@@ -45,8 +45,9 @@ struct AssertionSteps: DecisionSteps {
             case (.standing(let standing, let counter), _): return try verify(standing, above: counter)
             case (.admit(let spending), let signed?):
                 try check.conclude(spending, signed)
-                return .decided(
-                    .verified(.key(check.id), proof: AppAttestProof(signed.assertion, by: check.id, app: signed.app)))
+                let proof = AppAttestProof(
+                    signed.assertion, by: check.id, app: signed.app, account: signed.account)
+                return .decided(.verified(.key(check.id), proof: proof))
             default: wrongAnswer(answer)
             }
         } catch {

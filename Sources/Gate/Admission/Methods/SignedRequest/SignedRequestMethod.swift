@@ -126,7 +126,7 @@ package struct VerifiedSignedRequest: Sendable {
         identity = .signed(key)
         app = signed.app
         self.digest = digest
-        proof = AppAttestProof(signed.assertion, by: key, app: signed.app)
+        proof = AppAttestProof(signed.assertion, by: key, app: signed.app, account: signed.account)
     }
 }
 

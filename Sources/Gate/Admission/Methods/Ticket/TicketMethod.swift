@@ -1,3 +1,5 @@
+import KeyStore
+
 /// For clients that can't send headers: a ticket in the URL. Its presence, even if empty, selects this method.
 ///
 /// A client that obtained its ticket with another credential keeps that identity. A ticket issued by the operator is an
@@ -6,6 +8,10 @@ package struct TicketMethod: AdmissionMethod {
     package static let name = MethodName(
         label: "ticket", route: "ticket", proxy: "operator_ticket", proxyByTicket: "operator_ticket", holders: .visitors
     )
+    /// The same for a ticket that proves an account: it opens no route.
+    static let accountName = MethodName(
+        label: "ticket", route: nil, proxy: "operator_ticket", proxyByTicket: "operator_ticket", holders: .visitors,
+        isOnlyByName: true)
 
     static let parameter = "ticket"
 
@@ -56,5 +62,16 @@ package struct TicketMethod: AdmissionMethod {
 
 extension Identity {
     /// The identity of the bearer of an operator's ticket.
-    static func operatorTicket(_ id: TicketID) -> Identity { Identity(method: TicketMethod.name, subject: id.text) }
+    ///
+    /// - Parameter account: that it proves.
+    static func operatorTicket(_ id: TicketID, proves account: AccountID? = nil) -> Identity {
+        Identity(method: account == nil ? TicketMethod.name : TicketMethod.accountName, subject: id.text)
+    }
+}
+
+extension AdmissionRequest {
+    /// Whether the route admits the holder of a ticket that a store has.
+    func allows(_ content: TicketContent) -> Bool {
+        content.isOnlyByName == true && allowedMethods == nil ? isWithoutRoute : allows(route: content.route)
+    }
 }

@@ -40,7 +40,7 @@ struct FleetTicketSteps: DecisionSteps {
     }
 
     private mutating func use(_ taken: FleetTickets.Taken) -> Step<Verification> {
-        guard request.allows(route: taken.content.route) else {
+        guard request.allows(taken.content) else {
             outcome = .ticketNotAllowed
             return ask(.giveBack(taken))
         }
@@ -73,7 +73,7 @@ struct KeptTicketSteps: DecisionSteps {
         switch (answer.kind, content) {
         case (.found(nil), _), (.used(false), _): return .decided(.unknownTicket)
         case (.found(let content?), _):
-            guard request.allows(route: content.route) else { return .decided(.ticketNotAllowed) }
+            guard request.allows(content) else { return .decided(.ticketNotAllowed) }
             self.content = content
             return ask(.use(hash))
         case (.used(true), let content?):

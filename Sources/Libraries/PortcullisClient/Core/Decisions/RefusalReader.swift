@@ -11,9 +11,10 @@ enum RefusalReader {
             text("code").flatMap(code) ?? header("x-refusal-code").flatMap(code)
             ?? header("www-authenticate").flatMap(authenticationError) ?? error.flatMap(code) ?? ""
         let message = text("error_description", "message") ?? error ?? plainText(body, isJSON: members != nil)
+        let requestId = text("requestId").flatMap(identifier) ?? header("x-refusal-request-id").flatMap(identifier)
         return Refusal(
-            status: status, code: code, message: harmless(message),
-            requestId: text("requestId").flatMap(identifier), retryAfter: header("retry-after").flatMap(seconds))
+            status: status, code: code, message: harmless(message), requestId: requestId,
+            retryAfter: header("retry-after").flatMap(seconds))
     }
 
     private static func plainText(_ body: [UInt8], isJSON: Bool) -> String {

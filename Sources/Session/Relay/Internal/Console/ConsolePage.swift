@@ -5,7 +5,7 @@ package enum ConsolePage {
     private static let placeholder = Array("{{token}}".utf8)
 
     package static let policy = PagePolicy(
-        scriptHash: "sVWb+JB0Wy6CJVY6YHev/nWEFs7Tq2eHpHA1ORn1WL4=",
+        scriptHashes: "sVWb+JB0Wy6CJVY6YHev/nWEFs7Tq2eHpHA1ORn1WL4=",
         styleHash: "SvnyiYpAMblb5vzJq6oamWvPvx1l2o2tp7JQ3/hhLfQ=")
 
     /// As it is in the program, without a token.

@@ -7,6 +7,7 @@ enum GoalList {
         var cores = 2
         /// The number of idle sessions beside the busy ones.
         var idleSessions = 9_000
+        var hasDatabase = true
     }
 
     static func goals(_ results: BenchResults, _ circumstances: Circumstances) -> [Goal] {
@@ -80,6 +81,11 @@ enum GoalList {
             signedGoal(
                 "CPU per request to /authz, 1 KiB of body, signed with it, against a token's proof", recipe: 1, results),
             signedGoal("… signed with its digest", recipe: 2, results),
+            signInGoal(
+                "CPU per sign-in with a passkey, against an access token by an assertion", 1.1, Cell.signIn, results),
+            signInGoal(
+                "… with PostgreSQL", 1.25, Cell.signInWithDatabase, results,
+                unmeasured: circumstances.hasDatabase ? notRun : "PostgreSQL isn't installed"),
             Goal(
                 what: "assertion check inside the gate (gated − ungated − challenge)", limit: .atMost(150),
                 unit: .microseconds, measured: assertionCheck(results), unmeasured: notRun),
@@ -94,6 +100,17 @@ enum GoalList {
                 .cpuPerAuthorization, of: .portcullis, Cell.signed(recipe: recipe, bytes: 1_024), to: .portcullis,
                 Cell.authorization),
             unmeasured: notRun)
+    }
+
+    /// Both verify a signature and a proof, write a counter and sign a token. The token by an assertion is one of a
+    /// gateway on a file.
+    private static func signInGoal(
+        _ what: String, _ most: Double, _ cell: String, _ results: BenchResults, unmeasured: String = notRun
+    ) -> Goal {
+        Goal(
+            what: what, limit: .atMost(most), unit: .times,
+            measured: results.ratio(.cpuPerToken, of: .portcullis, cell, to: .portcullis, Cell.token),
+            unmeasured: unmeasured)
     }
 
     /// The additional cost of a gated connect over an ungated one, without the request for the challenge.

@@ -62,6 +62,8 @@ enum Cell {
     static let ungated = "the same without the gate"
     static let challenge = "challenges, 16 connections"
     static let token = "challenge, assertion, proof, access token, 16 connections"
+    static let signIn = "options, passkey (ES256), proof, access token, 16 connections"
+    static let signInWithDatabase = "the same with PostgreSQL"
     static let authorization = "access token and proof on /authz, 768 devices"
     /// - Parameter recipe: 1: the body is sent.
     static func signed(recipe: Int, bytes: Int) -> String {

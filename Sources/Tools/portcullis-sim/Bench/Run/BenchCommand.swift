@@ -7,7 +7,7 @@ struct BenchCommand: ParsableCommand {
         abstract: "Compares a gateway with a relay in C and other programs, in interleaved rounds.",
         discussion: """
             scripts/bench builds what this needs, finds the others, and calls it. The measured programs run on core 0 with one thread, load and
-            target on core 1. What --only names: messages, latency, connects, idle, allocations, reactors.
+            target on core 1. What --only names: messages, latency, connects, tokens, idle, allocations, reactors.
             """)
 
     @Option(help: "The gateway's program.")
@@ -30,6 +30,15 @@ struct BenchCommand: ParsableCommand {
 
     @Option(help: "Its version, as NAME=VERSION.")
     var peerVersion: [String] = []
+
+    @Option(help: "STORE_URL of a PostgreSQL database with a fleet's tables, for sign-ins.")
+    var database: String?
+
+    @Option(help: "Its STORE_SECRETS_KEY_PATH.")
+    var databaseKey: String?
+
+    @Option(help: "Its server's process.")
+    var databasePid: Int32?
 
     @Option(help: "The folder of scripts/make-dev-certs.")
     var certificates: String
@@ -73,15 +82,23 @@ struct BenchCommand: ParsableCommand {
         }
         return BenchSettings(
             gateway: portcullis, earlier: earlier, tool: try ownPath(), floor: floor,
-            allocationCounter: allocationCounter, peers: peers,
+            allocationCounter: allocationCounter, peers: peers, database: try databaseOptions(),
             certificates: certificates, folder: state, plan: quick ? .quick : .full)
+    }
+
+    private func databaseOptions() throws -> BenchSettings.Database? {
+        switch (database, databaseKey, databasePid) {
+        case (nil, nil, nil): return nil
+        case (let url?, let keyPath?, let pid?): return BenchSettings.Database(url: url, keyPath: keyPath, pid: pid)
+        default: throw SimOutput.failure("--database, --database-key and --database-pid go together.")
+        }
     }
 
     private func report(_ bench: BenchRun) throws -> BenchReport {
         let settings = bench.settings
         let circumstances = GoalList.Circumstances(
             absent: Set(Subject.allCases.filter { !settings.has($0) }), cores: settings.coreCount,
-            idleSessions: settings.plan.idleSessions)
+            idleSessions: settings.plan.idleSessions, hasDatabase: settings.database != nil)
         return BenchReport(
             bench.results, goals: GoalList.goals(bench.results, circumstances), isQuick: quick, machine: .here,
             versions: try pairs(peerVersion, "--peer-version"), date: Date.now.formatted(.iso8601.year().month().day()))

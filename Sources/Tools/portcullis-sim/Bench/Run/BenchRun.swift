@@ -60,7 +60,8 @@ final class BenchRun {
         while true {
             let begin = Date()
             // Processes of websockify that have ended can't be queried.
-            let disturbance = Disturbance([server, room.target])
+            let disturbance = Disturbance(
+                [server.process.pid, room.target.process.pid] + (settings.database.map { [$0.pid] } ?? []))
             let running = try startLoad(job, on: subject, server, room, cores: cores)
             guard let report = finish(running, job, subject) else { return best?.report }
             let share = subject == .websockify ? 0 : disturbance.share(besides: running.process) ?? 0

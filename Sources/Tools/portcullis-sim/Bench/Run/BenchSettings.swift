@@ -2,6 +2,15 @@ import Foundation
 
 /// The environment of a benchmark: programs, folders and cores.
 struct BenchSettings: Sendable {
+    /// A PostgreSQL server with a fleet's tables.
+    struct Database: Sendable {
+        /// `STORE_URL`
+        let url: String
+        /// `STORE_SECRETS_KEY_PATH`
+        let keyPath: String
+        let pid: Int32
+    }
+
     var gateway: String
     /// Another build of the gateway.
     var earlier: String?
@@ -11,6 +20,8 @@ struct BenchSettings: Sendable {
     /// Counts allocations and system calls when it is preloaded.
     var allocationCounter: String?
     var peers: [Subject: String]
+    /// nil: PostgreSQL isn't installed.
+    var database: Database?
     var certificates: String
     /// For files that are needed only during the run.
     var folder: String

@@ -7,6 +7,8 @@ struct GatewayInstance: Sendable {
         case limited
         /// App Attest with the benchmark's own root.
         case gated
+        /// Like `gated`, and players have accounts.
+        case accounts
         /// Like `open`, for idle sessions.
         case crowded
     }
@@ -20,7 +22,7 @@ struct GatewayInstance: Sendable {
             "WS_PORT": "\(port)", "REACTOR_THREADS": "\(reactors)", "TN_HOST": "127.0.0.1", "TN_PORT": "\(targetPort)",
             "TLS_CERT_PATH": "\(settings.certificates)/server.crt",
             "TLS_KEY_PATH": "\(settings.certificates)/server.key",
-            "LOG_LEVEL": "warning", "REQUIRE_APP_AUTH": kind == .gated ? "true" : "false",
+            "LOG_LEVEL": "warning", "REQUIRE_APP_AUTH": [.gated, .accounts].contains(kind) ? "true" : "false",
             "APPATTEST_TEAM_ID": "ABCDE12345", "APPATTEST_BUNDLE_ID": "com.example.mud",
             "APPATTEST_ROOT_CA_PATH": "\(settings.folder)/root.pem", "APPATTEST_ALLOW_CUSTOM_ROOT": "true",
             "ATTESTED_KEYS_PATH": "\(settings.folder)/keys-\(port).sqlite",
@@ -30,6 +32,10 @@ struct GatewayInstance: Sendable {
             "TLS_HANDSHAKES_PER_SECOND": "1000000", "TLS_HANDSHAKES_PER_SECOND_PER_ADDRESS": "1000000",
             "CHALLENGES_PER_MINUTE": "1000000", "MAX_SPENT_PROOFS": "1000000",
         ]
+        if kind == .accounts {
+            environment["PUBLIC_ORIGIN"] = "https://localhost:\(port)"
+            environment["PASSKEY_RP_ID"] = "localhost"
+        }
         if kind == .limited { environment["DEFAULT_DIALECT"] = "typed" }
         for rate in Self.rates { environment[rate] = kind == .limited ? "1000000000" : "0" }
         return environment

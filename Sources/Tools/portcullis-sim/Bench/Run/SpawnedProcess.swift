@@ -96,23 +96,24 @@ struct Disturbance {
 
     private let start = Date()
     private let busy = CoreUsage.busySeconds
-    private let servers: [Server]
+    private let roots: [Int32]
     private let used: Double
 
-    init(_ servers: [Server]) {
-        self.servers = servers
-        used = Self.cpuSeconds(servers)
+    /// - Parameter roots: the processes that take part, with their descendants.
+    init(_ roots: [Int32]) {
+        self.roots = roots
+        used = Self.cpuSeconds(roots)
     }
 
-    private static func cpuSeconds(_ servers: [Server]) -> Double {
-        servers.reduce(0) { $0 + (ProcessTree(root: $1.process.pid)?.usage?.cpuSeconds ?? 0) }
+    private static func cpuSeconds(_ roots: [Int32]) -> Double {
+        roots.reduce(0) { $0 + (ProcessTree(root: $1)?.usage?.cpuSeconds ?? 0) }
     }
 
     /// - Parameter load: the load, which has ended.
     /// - Returns: the share of a core that other processes have used since this value was made.
     func share(besides load: SpawnedProcess) -> Double? {
         guard let busy, let now = CoreUsage.busySeconds, let own = load.cpuSeconds else { return nil }
-        let others = now - busy - own - (Self.cpuSeconds(servers) - used)
+        let others = now - busy - own - (Self.cpuSeconds(roots) - used)
         return max(others, 0) / max(Date().timeIntervalSince(start), 0.001)
     }
 }

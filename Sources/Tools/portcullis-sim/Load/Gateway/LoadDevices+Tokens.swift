@@ -98,7 +98,7 @@ extension LoadDevices {
         return .success([("Authorization", "DPoP \(token.text)"), ("DPoP", proof)])
     }
 
-    private func proof(_ index: Int, _ method: String, _ url: String, token: String?) -> String? {
+    func proof(_ index: Int, _ method: String, _ url: String, token: String?) -> String? {
         try? slots[index].device.proofKey.sign(
             SimulatedProof(
                 method: method, url: url, time: .now, id: UUID().uuidString, nonce: slots[index].nonce,

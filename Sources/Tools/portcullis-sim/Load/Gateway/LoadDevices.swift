@@ -10,6 +10,12 @@ final class LoadDevices {
     typealias Headers = [(name: String, value: String)]
     typealias Done = (Result<Headers, ErrorKind>) -> Void
 
+    struct Player {
+        var passkey: SimulatedPasskey
+        /// The user handle: base64url, as the gateway has sent it.
+        let user: String
+    }
+
     struct Slot {
         var device: SimulatedDevice
         var isBusy = false
@@ -19,6 +25,8 @@ final class LoadDevices {
         var nonce: String?
         /// For the next request that is signed by itself.
         var challenge: String?
+        /// The player's; nil before the sign-up.
+        var player: Player?
     }
 
     var slots: [Slot]
@@ -27,6 +35,8 @@ final class LoadDevices {
     private let tokenURL: String?
     /// Scheme, host and port.
     let origin: String
+    /// For passkeys, which prove no model.
+    lazy var vendor = try? SimulatedVendor(at: .now)
 
     init(_ devices: [SimulatedDevice], requests: GatewayRequests, _ settings: LoadSettings) {
         let edge = settings.edge

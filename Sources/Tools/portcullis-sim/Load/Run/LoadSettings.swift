@@ -25,8 +25,10 @@ enum Scenario: String, CaseIterable, Sendable, ExpressibleByArgument {
     case proof
     /// Requests to `/authz` that the device has signed, one after another. Each answer has the next challenge.
     case signed
+    /// Sign-ins of players with a passkey, one after another: options, the passkey's signature, a proof, a token.
+    case passkey
 
-    var usesWebSockets: Bool { ![.challenge, .token, .proof, .signed].contains(self) }
+    var usesWebSockets: Bool { ![.challenge, .token, .proof, .signed, .passkey].contains(self) }
 }
 
 /// The transport of the clients' bytes.
@@ -87,7 +89,7 @@ struct LoadSettings: Sendable {
 
     var traffic: TrafficPlan.Kind {
         switch scenario {
-        case .idle, .connect, .challenge, .token, .proof, .signed: .none
+        case .idle, .connect, .challenge, .token, .proof, .signed, .passkey: .none
         case .flood, .slow: .window(messages: window, bytes: messageBytes)
         case .mud: .typed(perSecond: rate)
         case .echo: answer == .numbered ? .none : .steady(perSecond: rate, bytes: messageBytes)

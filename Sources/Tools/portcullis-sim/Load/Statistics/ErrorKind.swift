@@ -39,6 +39,8 @@ struct ErrorKind: RawRepresentable, Hashable, Comparable, Error, Codable {
     static let notConnected = ErrorKind(rawValue: "not_connected")
     static let noChallenge = ErrorKind(rawValue: "no_challenge")
     static let noToken = ErrorKind(rawValue: "no_token")
+    /// No answer about a passkey, or one that can't be used.
+    static let noPasskey = ErrorKind(rawValue: "no_passkey")
     /// No answer of `/authz`.
     static let notAuthorized = ErrorKind(rawValue: "not_authorized")
     static let timedOut = ErrorKind(rawValue: "timed_out")

@@ -66,6 +66,11 @@ enum AccountEnd: Codable, Sendable {
     }
 }
 
+extension AccountOrigin {
+    /// What the account ends with is what a gateway keeps.
+    package var isReadable: Bool { !kind.endsWithProof || AccountEnd(self) != nil }
+}
+
 // MARK: Whether it may still be used
 
 extension TokenSubject {
@@ -103,7 +108,7 @@ extension TokenSubject {
         return certificates.problem(with: chain, at: moment.unixMilliseconds)
     }
 
-    private static func accountEnded(_ detail: String) -> Refusal {
+    static func accountEnded(_ detail: String) -> Refusal {
         .token(
             .invalidToken, detail: detail, reason: "the sign-in that the access token was issued for has ended",
             failed: FailedCheck(.account))

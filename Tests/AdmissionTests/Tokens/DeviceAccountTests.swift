@@ -1,0 +1,70 @@
+import DeviceSimulation
+import KeyStore
+import KeyStoreTestKit
+import Testing
+
+@testable import Admission
+
+@Suite("A device that has joined an account")
+struct DeviceAccountTests {
+    private let bench: Bench
+    private var device: SimulatedDevice
+    private let key: KeyID
+    private let account: AccountID
+
+    init() throws {
+        bench = try Bench()
+        device = try bench.registeredDevice()
+        key = try #require(KeyID(bytes: device.keyID))
+        account = try #require(AccountID(bytes: [UInt8](repeating: 3, count: AccountID.length)))
+    }
+
+    private mutating func principal(in gate: Gate? = nil) throws -> Principal? {
+        let request = bench.request(try bench.assertion(by: &device))
+        return (gate ?? bench.gate).evaluate(request).admitted?.principal
+    }
+
+    private var ended: RevokedCredentials {
+        var revocations = StoreRevocations()
+        revocations.accounts = [account]
+        return RevokedCredentials(revocations)
+    }
+
+    @Test mutating func `is admitted as itself, with the account, and ends with it`() throws {
+        #expect(try principal()?.account == nil)
+        bench.registry.note(account, ofDevice: key)
+        let member = try #require(try principal())
+        #expect(member.identity == .key(key) && member.account == account)
+        #expect(member.names == [.key(key), .account(account)])
+        #expect(member.isRevoked(by: .store(ended)))
+        bench.registry.note(nil, ofDevice: key)
+        let stranger = try #require(try principal())
+        #expect(stranger.account == nil && !stranger.isRevoked(by: .store(ended)))
+    }
+
+    @Test mutating func `has the account at the next process, too`() throws {
+        bench.registry.note(account, ofDevice: key)
+        let carrier = bench.gate.carrier
+        let member = try #require(try principal())
+        let carried = try #require(carrier.carry(member))
+        #expect(try carrier.restore(carried).account == account)
+    }
+
+    @Test mutating func `shows its credentials again once it has left the account`() throws {
+        bench.registry.note(account, ofDevice: key)
+        let member = try #require(try principal())
+        #expect(bench.gate.recheck(member, from: address("192.0.2.1"), at: start) == nil)
+        bench.registry.note(nil, ofDevice: key)
+        #expect(bench.gate.recheck(member, from: address("192.0.2.1"), at: start)?.answer == .invalidTicket)
+        #expect(try principal() != nil)
+    }
+
+    @Test mutating func `is refused while the block list has the account`() throws {
+        bench.registry.note(account, ofDevice: key)
+        let member = try #require(try principal())
+        let list = try BlockList("account \(account)", kinds: [AccessTokenMethod.accountBlockListKind])
+        let gate = bench.gate.changed { $0.blockList = list }
+        #expect(try principal(in: gate) == nil)
+        #expect(gate.recheck(member, from: address("192.0.2.1"), at: start)?.answer == .deviceBlocked)
+    }
+}

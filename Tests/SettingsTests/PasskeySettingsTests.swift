@@ -1,0 +1,53 @@
+import SettingsTestKit
+import Testing
+
+@testable import Settings
+
+/// The domain of passkeys, and what needs it.
+@Suite struct PasskeySettingsTests {
+    private let bench: ConfigurationBench
+
+    init() throws { bench = try ConfigurationBench() }
+
+    /// `localhost` is for development: browsers take it as secure.
+    @Test(arguments: [
+        ("mud.example.org", "https://mud.example.org"), ("example.org", "https://play.example.org"),
+        ("localhost", "https://localhost:6200"),
+    ])
+    func `a domain is taken with the pages of the public origin and of apps`(domain: String, origin: String) throws {
+        let settings = bench.least(["PASSKEY_RP_ID": domain, "PUBLIC_ORIGIN": origin])
+        let passkeys = try #require(try bench.load(settings).configuration.passkeys)
+        #expect(passkeys.relyingPartyID == domain)
+        #expect(Set(passkeys.pages) == [origin, "https://" + domain])
+        #expect(try bench.warnings(settings).filter { $0.hasPrefix("PASSKEY_") } == [])
+    }
+
+    @Test(arguments: [
+        "127.0.0.1", "192.0.2.7", "::1", "[::1]", "Mud.example.org", "https://mud.example.org", "mud.example.org:443",
+        "mud_example.org",
+    ])
+    func `an address, and what isn't a domain as browsers compare it, is refused`(text: String) {
+        #expect(bench.problems(bench.least(["PASSKEY_RP_ID": text])) == ["PASSKEY_RP_ID isn't a domain"])
+    }
+
+    @Test func `a domain needs the public origin`() {
+        let settings = bench.least(["PASSKEY_RP_ID": "mud.example.org", "PUBLIC_ORIGIN": nil])
+        #expect(bench.problems(settings) == ["PASSKEY_RP_ID is set without PUBLIC_ORIGIN"])
+    }
+
+    @Test(arguments: [
+        ("PASSKEY_ORIGINS", "https://play.example.org"),
+        ("PASSKEY_ANDROID_APPS", "org.example.mud:" + String(repeating: "ab", count: 32)), ("ACCOUNT_SIGN_UP", "open"),
+        ("SIGN_UPS_PER_HOUR", "5"), ("MAX_ACCOUNTS", "10"),
+    ])
+    func `a setting of accounts needs the domain`(name: String, value: String) {
+        #expect(bench.problems(bench.least([name: value])) == ["\(name) is set without PASSKEY_RP_ID"])
+    }
+
+    @Test func `accounts that anyone may make are warned of`() throws {
+        let settings = bench.least(["PASSKEY_RP_ID": "mud.example.org", "ACCOUNT_SIGN_UP": "open"])
+        let warnings = try bench.warnings(settings)
+        #expect(warnings.contains { $0.hasPrefix("ACCOUNT_SIGN_UP: is open: anyone may make an account.") })
+        #expect(warnings.contains { $0.contains("has no route with admit=passkey") })
+    }
+}
