@@ -86,7 +86,7 @@ package final class MemoryAccounts: AccountStore, ImmediateAccountRegistry {
         }
     }
 
-    package func remove(device key: KeyID, of id: AccountID) -> Bool {
+    package func remove(device key: KeyID, of id: AccountID, at time: Int64) -> Bool {
         records.withLock { records in
             guard let index = records[id]?.devices.firstIndex(where: { $0.key == key }) else { return false }
             records[id]?.devices.remove(at: index)

@@ -42,6 +42,26 @@ struct DeviceAccountTests {
         #expect(stranger.account == nil && !stranger.isRevoked(by: .store(ended)))
     }
 
+    /// The owner has removed it; as itself it may come back.
+    @Test mutating func `ends when it is removed from the account`() throws {
+        bench.registry.note(account, ofDevice: key)
+        let member = try #require(try principal())
+        func isEnded(_ departure: DeviceDeparture) -> Bool {
+            var revocations = StoreRevocations()
+            revocations.departures = [departure]
+            return member.isRevoked(by: .store(RevokedCredentials(revocations)))
+        }
+        let other = try #require(AccountID(bytes: [UInt8](repeating: 4, count: AccountID.length)))
+        #expect(isEnded(DeviceDeparture(of: key, from: account)))
+        #expect(!isEnded(DeviceDeparture(of: key, from: other)))
+        bench.registry.note(nil, ofDevice: key)
+        let stranger = try #require(try principal())
+        var revocations = StoreRevocations()
+        revocations.departures = [DeviceDeparture(of: key, from: account)]
+        #expect(!RevokedCredentials(revocations).isEmpty)
+        #expect(!stranger.isRevoked(by: .store(RevokedCredentials(revocations))))
+    }
+
     @Test mutating func `has the account at the next process, too`() throws {
         bench.registry.note(account, ofDevice: key)
         let carrier = bench.gate.carrier

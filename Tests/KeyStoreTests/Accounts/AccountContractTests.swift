@@ -74,6 +74,7 @@ struct AccountContractTests {
     func `has a maximum of devices, each of one account`(kind: AccountStoreKind) async throws {
         let (store, owner) = try await kind.make()
         for byte in [1, 2] as [UInt8] { _ = try await store.begin(.sample(byte), maximum: 10) }
+        try await store.enrol(devices: 1...99)
         for byte in 1...UInt8(AccountLimits.maximumDevices) {
             #expect(try await store.join(.sample(byte), to: .sample(1)) == .joined)
         }
@@ -87,8 +88,8 @@ struct AccountContractTests {
         let devices = try await store.account(.sample(1))?.devices
         #expect(devices?.map(\.key) == (1...UInt8(AccountLimits.maximumDevices)).map { .sample($0) })
         #expect(devices?[2] == AccountDevice(key: .sample(3), label: "old tablet", joinedAt: 3))
-        #expect(try await !store.remove(device: .sample(3), of: .sample(2)))
-        #expect(try await store.remove(device: .sample(3), of: .sample(1)))
+        #expect(try await !store.remove(device: .sample(3), of: .sample(2), at: 5))
+        #expect(try await store.remove(device: .sample(3), of: .sample(1), at: 5))
         #expect(try await store.join(.sample(3), to: .sample(2)) == .joined)
         #expect(try await store.join(.sample(98), to: .sample(9)) == .unknownAccount)
         withExtendedLifetime(owner) {}
@@ -148,6 +149,7 @@ struct AccountContractTests {
     func `forgets an account with all that it has`(kind: AccountStoreKind) async throws {
         let (store, owner) = try await kind.make()
         _ = try await store.begin(.sample(1), maximum: 10)
+        try await store.enrol(devices: [5])
         _ = try await store.join(.sample(5), to: .sample(1))
         #expect(try await store.forget(.sample(1), at: 3_000))
         #expect(try await !store.forget(.sample(1), at: 3_000))
@@ -162,6 +164,7 @@ struct AccountContractTests {
     func `lists accounts in pages`(kind: AccountStoreKind) async throws {
         let (store, owner) = try await kind.make()
         for byte in [9, 1, 5] as [UInt8] { _ = try await store.begin(.sample(byte), maximum: 10) }
+        try await store.enrol(devices: [5])
         _ = try await store.join(.sample(5), to: .sample(1))
         let first = try await store.accounts(after: nil, limit: 2)
         #expect(first.map(\.id) == [.sample(1), .sample(5)])

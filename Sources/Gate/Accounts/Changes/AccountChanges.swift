@@ -49,7 +49,8 @@ package struct AccountChanges: Sendable {
             guard try await known(account).devices.contains(where: { $0.key == key }) else { throw Self.notFound }
             try Self.note(AccountAct(.deviceRemoved, of: account, "key \(key)"), record)
             _ = try await stored { () throws(KeyRegistryError) in
-                try await services.store.remove(device: key, of: account)
+                try await services.store.remove(
+                    device: key, of: account, at: request.moment.unixMilliseconds)
             }
         }
     }
@@ -156,6 +157,7 @@ extension AccountChanges {
         case .joined, .alreadyJoined: return
         case .taken: throw RefusedRequest(Refusal(.deviceTaken, detail: "the device is another account's"))
         case .tooMany: throw RefusedRequest(Refusal(.tooManyDevices, detail: "the account has its devices"))
+        case .unknownDevice: throw RefusedRequest(Refusal(.unknownKey, detail: "the key is gone, or revoked, meanwhile"))
         case .closed, .unknownAccount:
             throw RefusedRequest(
                 Refusal(.deviceBlocked, detail: "the account has ended meanwhile", failed: FailedCheck(.account)))

@@ -91,6 +91,8 @@ package enum AccountLimits {
     /// How long a store tells that a passkey was removed, or an account: 30 days. All gateways have heard of it after a
     /// second.
     package static let endKeptMilliseconds: Int64 = 30 * 86_400_000
+    /// How long a gateway remembers it: no access token lives longer. Later the store alone says it.
+    package static let endRememberedMilliseconds: Int64 = 3_600_000
     /// Accounts in one answer of a store.
     package static let largestPage = 50
     /// Unused accounts that one transaction removes.

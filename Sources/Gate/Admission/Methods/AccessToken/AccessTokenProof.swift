@@ -73,8 +73,7 @@ package struct AccessTokenProof: AdmissionProof {
 
     private func isSubjectRevoked(by revoked: RevokedCredentials) -> Bool {
         switch subject {
-        case .device(let key):
-            revoked.keys.contains(key) || deviceAccount.map(revoked.accounts.contains) ?? false
+        case .device(let key): revoked.have(key, in: deviceAccount)
         case .grant(let id): revoked.grants.contains(id)
         case .account(let account): account.isEnded(by: revoked)
         case .unknown: true
