@@ -39,6 +39,7 @@ package final class MemoryAccounts: AccountStore, ImmediateAccountRegistry {
             guard !account.passkeys.contains(where: { Self.isTaken($0.mark, in: records) }) else {
                 return .passkeyTaken
             }
+            guard records[account.id] == nil else { return .accountTaken }
             guard records.count < maximum else { return .full }
             records[account.id] = account
             return .begun

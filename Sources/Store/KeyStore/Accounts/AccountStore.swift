@@ -76,6 +76,8 @@ package enum AccountBeginning: Hashable, Sendable {
     case begun
     /// An account has a passkey with this identifier: nothing was changed.
     case passkeyTaken
+    /// There is an account of this identifier: nothing was changed.
+    case accountTaken
     /// The store has the maximum of accounts.
     case full
 }

@@ -53,6 +53,7 @@ extension PostgreSQLKeyRegistry: AccountStore {
             case 0: return .begun
             case 1: return .passkeyTaken
             case 2: return .full
+            case 3: return .accountTaken
             default: throw .malformed
             }
         }

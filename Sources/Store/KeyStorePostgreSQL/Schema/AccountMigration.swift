@@ -18,8 +18,7 @@ extension PostgreSQLSchema.Migration {
             last_used_at int8,
             closed_at int8
         ) WITH (fillfactor = 70);
-        CREATE INDEX account_unused ON portcullis.account (made_at)
-            WHERE origin = \(AccountOrigin.Kind.open.rawValue) AND last_used_at IS NULL;
+        CREATE INDEX account_unused ON portcullis.account (made_at) WHERE last_used_at IS NULL;
         -- flags: 1 eligible for backups, 2 backed up, 4 the user was verified when it was made
         CREATE TABLE portcullis.passkey (
             mark bytea PRIMARY KEY CHECK (octet_length(mark) = \(PasskeyMark.length)),
@@ -73,7 +72,7 @@ extension PostgreSQLSchema.Migration {
 
     /// The maximum holds, because one at a time counts. Whoever is one too many is removed again.
     private static let beginning = """
-        -- 0 begun, 1 the passkey is taken, 2 full
+        -- 0 begun, 1 the passkey is taken, 2 full, 3 the account is there
         CREATE FUNCTION portcullis.begin_account(
             id bytea, new_origin int8, new_proof bytea, made int8, maximum int8, new_mark bytea, credential bytea,
             new_public_key bytea, new_count int8, new_flags int8, new_aaguid bytea, new_attestation text,
@@ -82,8 +81,12 @@ extension PostgreSQLSchema.Migration {
         BEGIN
             PERFORM 1 FROM portcullis.passkey p WHERE p.mark = new_mark;
             IF FOUND THEN RETURN 1; END IF;
+            PERFORM 1 FROM portcullis.account a WHERE a.account_id = id;
+            IF FOUND THEN RETURN 3; END IF;
             IF (SELECT count(*) FROM (SELECT 1 FROM portcullis.account LIMIT maximum) a) >= maximum THEN RETURN 2; END IF;
-            INSERT INTO portcullis.account (account_id, origin, proof, made_at) VALUES (id, new_origin, new_proof, made);
+            INSERT INTO portcullis.account (account_id, origin, proof, made_at) VALUES (id, new_origin, new_proof, made)
+            ON CONFLICT DO NOTHING;
+            IF NOT FOUND THEN RETURN 3; END IF;
             INSERT INTO portcullis.passkey VALUES (
                 new_mark, id, credential, new_public_key, new_count, new_flags, new_aaguid, new_attestation, new_label,
                 passkey_made)
@@ -266,7 +269,7 @@ extension PostgreSQLSchema.Migration {
         BEGIN
             DELETE FROM portcullis.account WHERE account_id = ANY (ARRAY(
                 SELECT a.account_id FROM portcullis.account a
-                WHERE a.origin = \(AccountOrigin.Kind.open.rawValue) AND a.last_used_at IS NULL AND a.made_at < made_before
+                WHERE a.last_used_at IS NULL AND a.made_at < made_before
                 ORDER BY a.made_at LIMIT batch FOR UPDATE SKIP LOCKED));
             GET DIAGNOSTICS gone = ROW_COUNT;
             DELETE FROM portcullis.account_end e

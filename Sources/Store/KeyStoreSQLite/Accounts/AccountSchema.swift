@@ -10,10 +10,7 @@ enum AccountSchema {
     /// The indexes, by name, table, and columns with their condition.
     static let indexes = [
         ("passkey_account", "passkey", "(account_id)"), ("account_device_account", "account_device", "(account_id)"),
-        (
-            "account_unused", "account",
-            "(made_at) WHERE origin = \(AccountOrigin.Kind.open.rawValue) AND last_used_at IS NULL"
-        ),
+        ("account_unused", "account", "(made_at) WHERE last_used_at IS NULL"),
         ("account_end_time", "account_end", "(ended_at)"),
     ]
 

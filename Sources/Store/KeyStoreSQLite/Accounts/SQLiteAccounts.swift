@@ -43,6 +43,7 @@ extension SQLiteKeyDatabase: ImmediateAccountRegistry {
         }
         return try administer(until: deadline) { database in
             guard try AccountTable.owner(of: passkey.mark, in: database) == nil else { return .passkeyTaken }
+            guard try AccountTable.standing(of: account.id, from: database) == nil else { return .accountTaken }
             guard try AccountTable.count(in: database) < maximum else { return .full }
             try AccountTable.insert(account, into: database)
             return .begun
