@@ -171,7 +171,7 @@ struct AccountBench {
         let path = "/api/auth/passkey/authenticate"
         let proof = try proof ?? self.proof(path, at: moment)
         return await SignIn(services).signIn(request(path, body, proof: proof, at: moment), by: gate) {
-            gate.refuseBlocked(.account($0))
+            gate.refuseBlocked($0)
         }
     }
 

@@ -1,3 +1,4 @@
+import Crypto
 import DeviceSimulation
 import KeyStore
 import KeyStoreTestKit
@@ -77,6 +78,21 @@ struct DeviceAccountTests {
         bench.registry.note(nil, ofDevice: key)
         #expect(bench.gate.recheck(member, from: address("192.0.2.1"), at: start)?.answer == .invalidTicket)
         #expect(try principal() != nil)
+    }
+
+    @Test func `is named by the certificate that the account ends with`() throws {
+        let proof = ClientCertificateProof(.good)
+        let origin = try #require(AccountEnd.certificate(proof).origin)
+        let mark = try #require(PasskeyMark(bytes: [UInt8](repeating: 1, count: PasskeyMark.length)))
+        let standing = AccountStanding(id: account, origin: origin, isClosed: false, passkeys: [mark])
+        let own = try #require(proof.chain?.certificates.first)
+        let certificate = Identity.certificate(sha256: Array(SHA256.hash(data: own)))
+        #expect(standing.names.first == .account(account) && standing.names.contains(certificate))
+        let subject = AccountSubject(account, passkey: mark, key: []).noting(standing)
+        #expect(subject.fingerprints.map(Identity.certificates)?.contains(certificate) == true)
+        let list = try BlockList(
+            "certificate \(certificate.subject ?? "")", kinds: [ClientCertificateMethod.blockListKind])
+        #expect(list.contains(certificate) && standing.names.contains { list.contains($0) })
     }
 
     @Test mutating func `is refused while the block list has the account`() throws {

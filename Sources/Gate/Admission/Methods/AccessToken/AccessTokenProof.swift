@@ -96,6 +96,10 @@ package struct AccessTokenProof: AdmissionProof {
         if case .account(let account) = subject { account.id } else { deviceAccount }
     }
 
+    package var origins: [Identity] {
+        if case .account(let account) = subject { Identity.certificates(account.fingerprints ?? []) } else { [] }
+    }
+
     package var accountEvidence: AccountEvidence? {
         switch subject {
         case .device(let key): .device(key, isFresh: false)
