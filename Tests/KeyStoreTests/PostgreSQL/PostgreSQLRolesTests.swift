@@ -85,7 +85,7 @@ struct PostgreSQLRolesTests {
             try await gateway.use(.sample(11), spending: (.sample(3, .passkeyAuthentication, expires: 30_000), home))
                 == .used)
         #expect(try await gateway.remove(.sample(11), of: .sample(1), at: 1))
-        #expect(try await gateway.remove(device: .sample(1), of: .sample(1)))
+        #expect(try await gateway.remove(device: .sample(1), of: .sample(1), at: 1))
         #expect(try await gateway.forget(.sample(1), at: 1))
         #expect(try await gateway.expireAccounts(madeBefore: .max, at: .max) == 1)
         await #expect(throws: KeyRegistryError.self) { try await gateway.close(.sample(1), at: 1) }

@@ -19,6 +19,8 @@ package struct RevokedCredentials: Sendable {
     package let accounts: Set<AccountID>
     /// Passkeys that were removed.
     package let passkeys: Set<PasskeyMark>
+    /// Devices that were removed from their accounts.
+    package let departures: Set<DeviceDeparture>
     /// Signing keys, by `kid`.
     package let signingKeys: Set<String>
 
@@ -27,10 +29,19 @@ package struct RevokedCredentials: Sendable {
         grants = revocations.grants
         accounts = revocations.accounts
         passkeys = revocations.passkeys
+        departures = revocations.departures
         signingKeys = Set(revocations.signingKeys.revoked.map(\.id))
     }
 
     package var isEmpty: Bool {
         keys.isEmpty && grants.isEmpty && signingKeys.isEmpty && accounts.isEmpty && passkeys.isEmpty
+            && departures.isEmpty
+    }
+
+    /// Of a device that was admitted with its account, if it had joined one.
+    func have(_ key: KeyID, in account: AccountID?) -> Bool {
+        guard !keys.contains(key) else { return true }
+        guard let account else { return false }
+        return accounts.contains(account) || departures.contains(DeviceDeparture(of: key, from: account))
     }
 }

@@ -158,7 +158,7 @@ final class AccountEndpoints {
         let pinned = Pinned((exchange: exchange, endpoints: self), to: exchange.reactor)
         Task(executorPreference: issuing.threads) { [signIn = SignIn(services), gate, record, issuing] in
             let outcome = record.orUnwritten(
-                await signIn.signIn(request, by: gate) { gate.refuseBlocked(.account($0)) }, context)
+                await signIn.signIn(request, by: gate) { gate.refuseBlocked($0) }, context)
             pinned.reactor.submit {
                 pinned.value.endpoints.answer(pinned.value.exchange, outcome, context)
                 issuing.end()
