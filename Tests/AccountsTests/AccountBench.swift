@@ -35,12 +35,17 @@ struct ShownProof: AdmissionProof {
     func isRevoked(by revocations: Revocations) -> Bool { false }
     static var expiry: ProofExpiry<ShownProof> { .never }
     var accountEvidence: AccountEvidence? { evidence }
+    var account: AccountID? { if case .account(let id, _) = evidence { id } else { nil } }
 }
 
 extension Principal {
     /// - Parameter name: tells clients apart.
-    static func showing(_ evidence: AccountEvidence, as name: String = "client") -> Principal {
-        Principal(Identity(method: AppAttestMethod.name, subject: name), proof: ShownProof(evidence))
+    static func showing(
+        _ evidence: AccountEvidence, as name: String = "client", byTicket isByTicket: Bool = false
+    ) -> Principal {
+        Principal(
+            Identity(method: AppAttestMethod.name, subject: name), proof: ShownProof(evidence),
+            ticketChainEnd: isByTicket ? start.monotonic : nil)
     }
 
     static let newcomer = showing(.device(.sample(1), isFresh: true))
@@ -166,7 +171,7 @@ struct AccountBench {
         let path = "/api/auth/passkey/authenticate"
         let proof = try proof ?? self.proof(path, at: moment)
         return await SignIn(services).signIn(request(path, body, proof: proof, at: moment), by: gate) {
-            gate.refuseBlocked(.account($0))
+            gate.refuseBlocked($0)
         }
     }
 

@@ -60,6 +60,22 @@ struct AccountChangeTests {
         #expect(bench.store.account(account) == nil)
     }
 
+    @Test mutating func `are limited by account`() async throws {
+        let player = bench.player(account)
+        let device = AccountDevice(key: .sample(9), label: "", joinedAt: 1)
+        for _ in 0..<SignUpLimits.changesPerHour {
+            _ = bench.store.join(device, to: account)
+            let request = try bench.request("/x", freshBody())
+            let removed = await changes.removeDevice(KeyID.sample(9).base64, request, of: player) { _ in nil }
+            #expect(removed.refusal == nil)
+        }
+        _ = bench.store.join(device, to: account)
+        let request = try bench.request("/x", freshBody())
+        let refused = await changes.removeDevice(KeyID.sample(9).base64, request, of: player) { _ in nil }.refusal
+        #expect(refused?.code == .rateLimited && (refused?.retryAfter ?? 0) > 60)
+        #expect(bench.store.account(account)?.devices.count == 1)
+    }
+
     @Test mutating func `aren't made with another account's passkey`() async throws {
         var other = try AccountBench(sharing: bench)
         other.passkey = SimulatedPasskey(.es256())

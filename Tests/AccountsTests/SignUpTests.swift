@@ -60,6 +60,53 @@ struct SignUpTests {
         #expect(await bench.register(body, by: nil).refusal?.code == .rateLimited)
     }
 
+    @Test func `is limited by client with a proof, and by address for a shared one`() async throws {
+        var bench = try AccountBench(signUpsPerHour: 2)
+        let shared = Principal(
+            Identity(method: ClientCertificateMethod.name, subject: "team"), proof: ShownProof(.origin(.device)))
+        for principal in [Principal.newcomer, shared] {
+            for _ in 0..<2 {
+                bench.passkey = SimulatedPasskey(.es256())
+                _ = try await bench.signUp(by: principal)
+            }
+            bench.passkey = SimulatedPasskey(.es256())
+            let body = try bench.registration(over: bench.challenge(in: await bench.creationOptions(for: principal)))
+            #expect(await bench.register(body, by: principal).refusal?.code == .rateLimited)
+        }
+        _ = try await bench.signUp(by: .showing(.device(.sample(2), isFresh: true), as: "another"))
+    }
+
+    @Test func `begins one account with an operator's ticket, and with those that its session gets`() async throws {
+        var bench = try AccountBench()
+        let bearer = Principal.showing(.origin(.ticket), as: "ticket 1")
+        let body = try bench.registration(over: bench.challenge(in: await bench.creationOptions(for: bearer)))
+        let second = try await bench.creationOptions(for: bearer)
+        let made = try await bench.register(body, by: nil).get()
+        #expect(bench.store.account(made.account)?.origin == .ticket)
+        bench.passkey = SimulatedPasskey(.es256())
+        let late = try bench.registration(over: bench.challenge(in: second))
+        #expect(await bench.register(late, by: nil).refusal?.code == .signUpRefused)
+        let refused = await PasskeyRegistration(bench.services).options(bench.request("/x", ""), for: bearer).refusal
+        #expect(refused?.code == .signUpRefused)
+        let other = Principal.showing(.origin(.ticket), as: "ticket 2")
+        let options = try await bench.creationOptions(for: other)
+        _ = try await bench.register(bench.registration(over: bench.challenge(in: options)), by: nil).get()
+        #expect(bench.store.accounts(after: nil, limit: 9).count == 2)
+    }
+
+    @Test func `is open to those who show nothing, not to those who show too little`() async throws {
+        let bench = try AccountBench(signUp: .open)
+        let bare = Principal(Identity(method: AppAttestMethod.name, subject: "bare"), proof: nil)
+        let refusal = await PasskeyRegistration(bench.services).options(bench.request("/x", ""), for: bare).refusal
+        #expect(refusal?.code == .appAuthRequired)
+        _ = try await bench.creationOptions(for: .anonymous)
+        let account = try await bench.signUp(by: nil).account
+        let ticket = Principal.showing(.account(account, key: [1]), as: account.text, byTicket: true)
+        let stale = await PasskeyRegistration(bench.services).options(bench.request("/x", "{}"), for: ticket).refusal
+        #expect(stale?.code == .freshPasskeyRequired)
+        #expect(await AccountChanges(bench.services).account(of: ticket).refusal?.code == .freshPasskeyRequired)
+    }
+
     @Test func `is refused for a credential that an account has, and at the maximum of accounts`() async throws {
         var bench = try AccountBench(maximumAccounts: 1)
         _ = try await bench.signUp()

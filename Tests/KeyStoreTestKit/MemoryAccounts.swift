@@ -54,6 +54,7 @@ package final class MemoryAccounts: AccountStore, ImmediateAccountRegistry {
             guard !account.passkeys.contains(where: { Self.isTaken($0.mark, in: records) }) else {
                 return .passkeyTaken
             }
+            guard records[account.id] == nil else { return .accountTaken }
             guard records.count < maximum else { return .full }
             records[account.id] = account
             return .begun
@@ -102,7 +103,7 @@ package final class MemoryAccounts: AccountStore, ImmediateAccountRegistry {
         }
     }
 
-    package func remove(device key: KeyID, of id: AccountID) -> Bool {
+    package func remove(device key: KeyID, of id: AccountID, at time: Int64) -> Bool {
         records.withLock { records in
             guard let index = records[id]?.devices.firstIndex(where: { $0.key == key }) else { return false }
             records[id]?.devices.remove(at: index)

@@ -39,6 +39,16 @@ struct AccountAdministrationTests {
         for number in 0..<accounts { _ = try await store.begin(account(number), maximum: 1_000) }
     }
 
+    private func enrolled(in store: SQLiteKeyRegistry) async throws -> KeyID {
+        let id = try #require(KeyID(bytes: [UInt8](repeating: 9, count: KeyID.length)))
+        _ = try await store.enrol(
+            DeviceKey(
+                id: id, publicKeyX963: [4] + [UInt8](repeating: 9, count: 64), app: "ABCDE12345.org.example.mud",
+                environment: "production", trustRoot: [UInt8](repeating: 7, count: 32), counter: 0, receipt: [9],
+                validationCategory: nil, bundleVersion: nil, registeredAt: 1_000))
+        return id
+    }
+
     private func administration() throws -> AccountAdministration { try AccountAdministration(.file(path: path)) }
 
     @Test func `lists all accounts in their order, over pages`() async throws {
@@ -79,7 +89,7 @@ struct AccountAdministrationTests {
     @Test func `shows an account with players' words escaped`() async throws {
         try await makeStore(accounts: 1)
         let store = try SQLiteKeyRegistry(path: path)
-        let key = try #require(KeyID(bytes: [UInt8](repeating: 9, count: KeyID.length)))
+        let key = try await enrolled(in: store)
         _ = try await store.join(AccountDevice(key: key, label: "tab\nlet", joinedAt: 1_500), to: id(0))
         let text = try await administration().show(try id(0).text)
         #expect(text.hasPrefix("account: \(try id(0))\nstate: open\nbegan by: ticket\n"))
@@ -108,7 +118,7 @@ struct AccountAdministrationTests {
 
     @Test func `forgets an account with its passkeys, and overwrites it`() async throws {
         try await makeStore(accounts: 2)
-        #expect(try await administration().forget(id(0).text, at: time))
+        #expect(try await administration().forget(id(0).text, at: Date()))
         let store = try SQLiteKeyRegistry(path: path)
         #expect(try await store.account(id(0)) == nil)
         #expect(try await store.passkey(account(0).passkeys[0].mark) == nil)
@@ -148,7 +158,7 @@ struct AccountAdministrationTests {
     @Test func `tells what account a device has joined`() async throws {
         try await makeStore(accounts: 1)
         let store = try SQLiteKeyRegistry(path: path)
-        let key = try #require(KeyID(bytes: [UInt8](repeating: 9, count: KeyID.length)))
+        let key = try await enrolled(in: store)
         _ = try await store.join(AccountDevice(key: key, label: "tablet", joinedAt: 1_500), to: id(0))
         var text = ""
         let isFound = try await KeyAdministration(.file(path: path)).export(

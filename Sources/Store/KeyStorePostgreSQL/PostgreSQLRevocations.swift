@@ -12,6 +12,10 @@ package actor PostgreSQLRevocations: StoreFeed {
     /// Up to where the changes are known.
     private var position: (incarnation: StoreIncarnation, seq: Int64)?
     private var known = StoreRevocations()
+    /// What of it has ended, and when this gateway has heard of it.
+    private var heard: [EndedSubject: ContinuousClock.Instant] = [:]
+    /// The last answer of the store.
+    private var answered: ContinuousClock.Instant?
     private var unreadable = 0
     /// What was read and not yet told, because the call ended with an error.
     private var untold = StoreNews()
@@ -40,7 +44,10 @@ package actor PostgreSQLRevocations: StoreFeed {
     private func readOn() async throws(KeyRegistryError) -> Bool {
         let changes = try await registry.changes(after: position?.seq ?? 0)
         if let current = position, changes.continues(current) {
-            guard let last = changes.entries.last else { return false }
+            guard let last = changes.entries.last else {
+                answered = .now
+                return false
+            }
             try await apply(changes)
             untold.note(changes)
             position = (changes.incarnation, last.seq)
@@ -49,8 +56,27 @@ package actor PostgreSQLRevocations: StoreFeed {
             untold.noteEverything()
             position = (changes.incarnation, changes.newest)
         }
+        forgetOld()
         untold.noteRevocations(known, unreadableSigningKeys: unreadable)
         return true
+    }
+
+    /// Whoever was signed in has heard of it: his sessions are closed, and no token is left.
+    private func forgetOld() {
+        let end = ContinuousClock.now - .milliseconds(AccountLimits.endRememberedMilliseconds)
+        for (subject, time) in heard where time < end {
+            forget(subject)
+        }
+    }
+
+    private func forget(_ subject: EndedSubject) {
+        heard[subject] = nil
+        known.forget(subject)
+    }
+
+    private func note(_ subject: EndedSubject) {
+        heard[subject] = .now
+        known.note(subject)
     }
 
     private func load() async throws(KeyRegistryError) {
@@ -62,18 +88,22 @@ package actor PostgreSQLRevocations: StoreFeed {
             last = end
         }
         all.grants = try await registry.revokedGrants()
-        try await loadEnded(&all)
+        let ended = try await ended()
         try await loadSigningKeys(&all)
         known = all
+        heard = [:]
+        for subject in ended { note(subject) }
     }
 
-    private func loadEnded(_ revocations: inout StoreRevocations) async throws(KeyRegistryError) {
-        var last: EndedSubject?
+    /// All of the last hour, and of the time in which the store didn't answer.
+    private func ended() async throws(KeyRegistryError) -> [EndedSubject] {
+        let silence = answered.map { $0.duration(to: .now).components.seconds } ?? 0
+        let period = AccountLimits.endRememberedMilliseconds + silence * 1_000
+        var all: [EndedSubject] = []
         while true {
-            let page = try await registry.ended(after: last)
-            guard let end = page.last else { return }
-            for subject in page { revocations.note(subject) }
-            last = end
+            let page = try await registry.ended(within: period, after: all.last)
+            guard !page.isEmpty else { return all }
+            all += page
         }
     }
 
@@ -93,7 +123,12 @@ package actor PostgreSQLRevocations: StoreFeed {
         for kind in EndedSubject.Kind.allCases {
             let subjects = changes.entries.filter { $0.kind == kind.change }.map(\.subject)
             guard !subjects.isEmpty else { continue }
-            for subject in try await registry.ended(among: Array(Set(subjects)), kind) { known.note(subject) }
+            let ended = try await registry.ended(among: Array(Set(subjects)), kind)
+            if kind == .departure {
+                // It may have joined again.
+                for subject in subjects { forget(EndedSubject(.departure, subject)) }
+            }
+            for subject in ended { note(subject) }
         }
         if changes.entries.contains(where: { $0.kind == .token }) {
             known.grants = try await registry.revokedGrants()
@@ -124,8 +159,10 @@ struct StoreChanges: Sendable {
         case account = 5
         /// It was removed.
         case passkey = 6
+        /// A device was removed from its account, or has joined it again: ``DeviceDeparture/bytes``.
+        case departure = 7
         /// Of refresh tokens: it was ended.
-        case family = 7
+        case family = 8
     }
 
     let incarnation: StoreIncarnation
@@ -146,7 +183,7 @@ extension StoreNews {
             case .token: noteTokens()
             case .blockList: noteBlockList()
             case .account: if let account = AccountID(bytes: entry.subject) { noteAccount(account) }
-            case .signingKeys, .passkey, .family, nil: break
+            case .signingKeys, .passkey, .departure, .family, nil: break
             }
         }
     }

@@ -1,4 +1,5 @@
 import BlockingWork
+import FoundationEssentials
 import GRDB
 package import KeyStore
 import Synchronization
@@ -18,6 +19,8 @@ package final class SQLiteRevocations: RevocationSource {
     private struct Seen {
         /// SQLite's `data_version`; it changes with every commit of any other connection.
         var version: Int64?
+        /// Unix milliseconds; nil: never.
+        var time: Int64?
         /// Nil: nothing was read yet.
         var revisions: SQLiteRevisions?
         var revocations = StoreRevocations()
@@ -40,16 +43,20 @@ package final class SQLiteRevocations: RevocationSource {
         try await thread.answer(limits) { [self] _ throws(KeyRegistryError) in try look() }
     }
 
+    /// Unix milliseconds.
+    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
+
     /// The same, on the caller's thread.
-    func look() throws(KeyRegistryError) -> StoreRevocations? {
+    func look(at time: Int64 = SQLiteRevocations.now) throws(KeyRegistryError) -> StoreRevocations? {
         let last = seen.withLock { $0 }
-        let present = try connection.use { try Self.read($0, after: last) }
+        var present = try connection.use { try Self.read($0, after: last, at: time) }
+        present.time = time
         seen.withLock { $0 = present }
         return present.revisions == last.revisions ? nil : present.revocations
     }
 
     /// Marks are read before what they stand for, so that the next look notices what is written in between.
-    private static func read(_ database: Database, after last: Seen) throws -> Seen {
+    private static func read(_ database: Database, after last: Seen, at time: Int64) throws -> Seen {
         var present = last
         present.version = try Int64.fetchOne(database.cachedStatement(sql: "PRAGMA data_version"))
         guard present.version == nil || present.version != last.version else { return last }
@@ -62,7 +69,9 @@ package final class SQLiteRevocations: RevocationSource {
             present.revocations.grants = try DevelopmentTokenTable.revoked(in: database)
         }
         if revisions.accountEnds != last.revisions?.accountEnds {
-            try AccountEndTable.read(into: &present.revocations, from: database)
+            // Of the last hour before this look, and before the last one: the clock may have jumped.
+            let since = min(time, last.time ?? time) - AccountLimits.endRememberedMilliseconds
+            try AccountEndTable.read(into: &present.revocations, since: since, in: database)
         }
         if revisions.signingKeys != last.revisions?.signingKeys {
             present.revocations.signingKeys = try SigningKeyTable.keys(in: database)

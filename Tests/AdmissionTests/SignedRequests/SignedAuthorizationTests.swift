@@ -206,6 +206,16 @@ struct SignedAuthorizationTests {
         #expect(try other.refusal(try signed.first(&blocked)).answer == .deviceBlocked)
     }
 
+    @Test func `a device of a blocked account is refused`() throws {
+        var device = try signed.bench.registeredDevice()
+        let account = try #require(AccountID(bytes: [UInt8](repeating: 3, count: AccountID.length)))
+        var other = signed
+        other.blockList = try BlockList("account \(account)", kinds: [AccessTokenMethod.accountBlockListKind])
+        #expect(try other.authorize(try signed.first(&device)).verified != nil)
+        signed.bench.registry.note(account, ofDevice: try #require(KeyID(bytes: device.keyID)))
+        #expect(try other.refusal(try signed.first(&device)).answer == .deviceBlocked)
+    }
+
     @Test func `requests that arrive out of order pass, each once`() throws {
         var device = try signed.bench.registeredDevice()
         let sent = try (0..<32).map { _ in try signed.first(&device) }

@@ -1,3 +1,4 @@
+import Crypto
 import DeviceSimulation
 import KeyStore
 import KeyStoreTestKit
@@ -42,6 +43,26 @@ struct DeviceAccountTests {
         #expect(stranger.account == nil && !stranger.isRevoked(by: .store(ended)))
     }
 
+    /// The owner has removed it; as itself it may come back.
+    @Test mutating func `ends when it is removed from the account`() throws {
+        bench.registry.note(account, ofDevice: key)
+        let member = try #require(try principal())
+        func isEnded(_ departure: DeviceDeparture) -> Bool {
+            var revocations = StoreRevocations()
+            revocations.departures = [departure]
+            return member.isRevoked(by: .store(RevokedCredentials(revocations)))
+        }
+        let other = try #require(AccountID(bytes: [UInt8](repeating: 4, count: AccountID.length)))
+        #expect(isEnded(DeviceDeparture(of: key, from: account)))
+        #expect(!isEnded(DeviceDeparture(of: key, from: other)))
+        bench.registry.note(nil, ofDevice: key)
+        let stranger = try #require(try principal())
+        var revocations = StoreRevocations()
+        revocations.departures = [DeviceDeparture(of: key, from: account)]
+        #expect(!RevokedCredentials(revocations).isEmpty)
+        #expect(!stranger.isRevoked(by: .store(RevokedCredentials(revocations))))
+    }
+
     @Test mutating func `has the account at the next process, too`() throws {
         bench.registry.note(account, ofDevice: key)
         let carrier = bench.gate.carrier
@@ -57,6 +78,21 @@ struct DeviceAccountTests {
         bench.registry.note(nil, ofDevice: key)
         #expect(bench.gate.recheck(member, from: address("192.0.2.1"), at: start)?.answer == .invalidTicket)
         #expect(try principal() != nil)
+    }
+
+    @Test func `is named by the certificate that the account ends with`() throws {
+        let proof = ClientCertificateProof(.good)
+        let origin = try #require(AccountEnd.certificate(proof).origin)
+        let mark = try #require(PasskeyMark(bytes: [UInt8](repeating: 1, count: PasskeyMark.length)))
+        let standing = AccountStanding(id: account, origin: origin, isClosed: false, passkeys: [mark])
+        let own = try #require(proof.chain?.certificates.first)
+        let certificate = Identity.certificate(sha256: Array(SHA256.hash(data: own)))
+        #expect(standing.names.first == .account(account) && standing.names.contains(certificate))
+        let subject = AccountSubject(account, passkey: mark, key: []).noting(standing)
+        #expect(subject.fingerprints.map(Identity.certificates)?.contains(certificate) == true)
+        let list = try BlockList(
+            "certificate \(certificate.subject ?? "")", kinds: [ClientCertificateMethod.blockListKind])
+        #expect(list.contains(certificate) && standing.names.contains { list.contains($0) })
     }
 
     @Test mutating func `is refused while the block list has the account`() throws {

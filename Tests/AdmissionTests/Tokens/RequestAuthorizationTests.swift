@@ -23,11 +23,13 @@ struct RequestAuthorizationTests {
             methods: methods, route: route, moment: moment)
     }
 
+    private static let kinds = [AppAttestMethod.blockListKind, AccessTokenMethod.accountBlockListKind]
+
     private func authorization(
         _ bench: TokenBench, blocking list: String = "", admits: Set<String> = ["token", "dev"]
     ) throws -> RequestAuthorization {
         RequestAuthorization(
-            bench.settings, blockList: try BlockList(list, kinds: [AppAttestMethod.blockListKind]), admits: admits)
+            bench.settings, blockList: try BlockList(list, kinds: Self.kinds), admits: admits)
     }
 
     private func developer(_ bench: inout TokenBench) async throws -> String {
@@ -92,11 +94,13 @@ struct RequestAuthorizationTests {
         #expect(code(try authorization(bench).decide(question)) == .invalidProof)
     }
 
-    @Test func `refuses blocked addresses and keys`() async throws {
+    @Test func `refuses blocked addresses, keys, and devices of blocked accounts`() async throws {
         var bench = try TokenBench()
         let token = try #require(await bench.issuer().issue(bench.request()).token).text
         let key = Data(bench.device.keyID).base64EncodedString()
-        for list in ["key \(key)", "address 192.0.2.0/24"] {
+        let account = try #require(AccountID(bytes: [UInt8](repeating: 3, count: AccountID.length)))
+        bench.bench.registry.note(account, ofDevice: try #require(KeyID(bytes: bench.device.keyID)))
+        for list in ["key \(key)", "account \(account)", "address 192.0.2.0/24"] {
             let outcome = try authorization(bench, blocking: list).decide(question(bench, token))
             #expect(code(outcome) == .deviceBlocked, "\(list)")
         }

@@ -75,11 +75,14 @@ extension Player {
 
     /// The body with which a device joins.
     ///
-    /// - Parameter label: JSON.
+    /// - Parameters:
+    ///   - label: JSON.
+    ///   - statement: what the device signs the SHA-256 of; nil: as it should be.
     package mutating func joining(
-        _ device: TestDevice, over challenge: [UInt8], label: String = #""tablet""#
+        _ device: TestDevice, over challenge: [UInt8], label: String = #""tablet""#, signing statement: [UInt8]? = nil
     ) async throws -> String {
-        let assertion = try device.assertion(clientDataHash: Self.sha256(challenge))
+        let own = Array("portcullis account device\0".utf8) + challenge + (account.flatMap(Hex.decode) ?? [])
+        let assertion = try device.assertion(clientDataHash: Self.sha256(statement ?? own))
         let members =
             #"{"keyId":"\#(device.keyID)","data":"\#(Data(assertion).base64EncodedString())","#
             + #""challenge":"\#(PasskeyRequest.base64URL(challenge))"}"#

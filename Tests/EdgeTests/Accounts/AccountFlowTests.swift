@@ -57,8 +57,8 @@ extension EdgeTests {
             let claims = try TokenClient.claims(of: token)
             #expect(claims["sub"] as? String == player.account && claims["amr"] as? [String] == ["passkey"])
             #expect((claims["cnf"] as? [String: String])?["jkt"] == player.holder.thumbprint)
-            let times = (claims["iat"] as? Int, claims["exp"] as? Int)
-            #expect(try #require(times.1) - #require(times.0) == 900)
+            let issuedAt = try #require(claims["iat"] as? Int)
+            #expect(claims["exp"] as? Int == issuedAt + 900)
             #expect(answer["set-cookie"] == nil)
             // The token is worth nothing without the key.
             player.token = token
@@ -130,7 +130,9 @@ extension EdgeTests {
             try await found.signIn()
             var other = try await bench.signedIn()
             expectRefusal(try await other.join(device), 409, "device_taken")
+            let session = try await bench.gateway.open(device.handshake(at: bench.gateway))
             expectSuccess(try await found.delete(Player.path(of: device)))
+            try await Edge.expectBlocked(session)
             #expect(try await player.belongings().devices == [])
             expectRefusal(try await found.delete(Player.path(of: device)), 404, "not_found")
             expectSuccess(try await other.join(device))
@@ -146,6 +148,13 @@ extension EdgeTests {
             let nonce = try #require(Hex.decode(try await bench.gateway.challenge()))
             let foreign = try await player.ask("POST", "/api/auth/device", player.joining(device, over: nonce))
             expectRefusal(foreign, 401, "passkey_rejected")
+            // What an upgrade's assertion is over, and what is for another account.
+            for suffix in [nil, [UInt8](repeating: 9, count: 16)] {
+                let bytes = try await player.deviceChallenge()
+                let statement = suffix.map { Array("portcullis account device\0".utf8) + bytes + $0 } ?? bytes
+                let wrong = try await player.joining(device, over: bytes, signing: statement)
+                expectRefusal(try await player.ask("POST", "/api/auth/device", wrong), 401, "assertion_rejected")
+            }
             let body = try await player.joining(device, over: player.deviceChallenge())
             expectSuccess(try await player.ask("POST", "/api/auth/device", body))
             expectRefusal(try await player.ask("POST", "/api/auth/device", body), 401, "passkey_rejected")

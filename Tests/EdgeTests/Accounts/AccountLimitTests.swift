@@ -51,7 +51,7 @@ extension EdgeTests {
             try await Edge.expectEcho(player.open())
         }
 
-        @Test func `strangers make few accounts, and players with a proof as many as they like`() async throws {
+        @Test func `strangers make few accounts, and so does each player with a proof`() async throws {
             let bench = try await AccountEdge.start {
                 $0.setting("ACCOUNT_SIGN_UP", "open").setting("SIGN_UPS_PER_HOUR", 2)
             }
@@ -62,6 +62,15 @@ extension EdgeTests {
             expectRefusal(answer, 429, "rate_limited")
             #expect(answer["retry-after"].flatMap { Int($0) }.map { $0 > 60 } == true, "\(answer)")
             for _ in 0..<3 { _ = try await bench.player() }
+            let proof = PlayerProof.assertion(try await bench.apple.enrolledDevice(at: bench.gateway))
+            for _ in 0..<2 {
+                var player = try Player(at: bench.gateway)
+                try await player.signUp(showing: proof)
+            }
+            let fourth = try Player(at: bench.gateway)
+            let further = try Player.options(await fourth.creationOptions(showing: proof))
+            let refused = try await fourth.register(fourth.registration(over: further), showing: proof)
+            expectRefusal(refused, 429, "rate_limited")
         }
 
         @Test func `sign-ups may be off, and end at the maximum of accounts`() async throws {

@@ -208,19 +208,19 @@ extension EdgeTests {
             }
         }
 
-        @Test func `a label has at most 64 bytes, and is the player's own`() async throws {
+        @Test func `a label has at most 64 bytes, no control characters, and is the player's own`() async throws {
             let bench = try await AccountEdge.start()
             let proof = PlayerProof.assertion(try await bench.apple.enrolledDevice(at: bench.gateway))
             let player = try Player(at: bench.gateway)
-            for label in ["\"" + String(repeating: "x", count: 65) + "\"", "1", "{}"] {
+            let hidden = [#""a\u0000""#, #""\u001b[31m""#, "\"a\u{7F}\"", "\"\u{85}\"", "\"\u{202E}\"", "\"\u{2066}\""]
+            for label in ["\"" + String(repeating: "x", count: 65) + "\"", "1", "{}"] + hidden {
                 let challenge = try Player.options(await player.creationOptions(showing: proof))
                 let body = try player.registration(over: challenge, more: #","label":\#(label)"#)
                 expectRefusal(try await player.register(body, showing: proof), 400, "invalid_request")
             }
-            let words = "<b>\u{202E}\u{1B}[31m" + String(repeating: "é", count: 20)
-            let escaped = words.replacing("\u{1B}", with: #"\u001b"#)
+            let words = "<b>" + String(repeating: "é", count: 30)
             var owner = try Player(at: bench.gateway)
-            try await owner.signUp(showing: proof, label: escaped)
+            try await owner.signUp(showing: proof, label: words)
             try await owner.signIn()
             #expect(try await owner.belongings().labels == [words])
             let output = try await bench.gateway.stop()

@@ -14,6 +14,11 @@ extension EdgeTests {
                     + "staging=\(target),admit=dev;plain=\(target)")
         }
 
+        private static func claims(of player: Player) throws -> String {
+            let parts = try #require(player.token).split(separator: ".")
+            return String(decoding: try #require(Player.bytes(base64URL: String(parts[1]))), as: UTF8.self)
+        }
+
         private func reachable(by player: Player) async throws -> Set<String> {
             var reached: Set<String> = []
             for path in ["/", "/mud/any", "/mud/players", "/mud/debug", "/mud/staging", "/mud/plain"] {
@@ -45,6 +50,9 @@ extension EdgeTests {
             try await developer.signUp(showing: .accessToken(simulator, token))
             try await developer.signIn()
             #expect(try await reachable(by: developer) == open.union(["/mud/staging"]))
+            // Services that verify the token themselves see it, too.
+            #expect(try Self.claims(of: developer).contains(#""mode":"dev""#))
+            #expect(try !Self.claims(of: certified).contains(#""mode""#))
             #expect(try await reachable(by: bench.stranger()) == ["/mud/players"])
         }
 

@@ -200,7 +200,7 @@ extension EdgeTests {
             let device = try await apple.enrolledDevice(at: house.gateway)
             let page = try await house.page()
             _ = try await page.addAuthenticator(.platform)
-            let ticket = try #require(try await house.gateway.ticket(for: device))
+            let ticket: String = try #require(try await house.gateway.ticket(for: device))
             try await house.play(on: page, ticket)
             try await PasskeyPanel.makePasskey(on: page)
             try await house.comeBack(on: page)

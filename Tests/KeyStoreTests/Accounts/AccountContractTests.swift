@@ -44,6 +44,17 @@ struct AccountContractTests {
     }
 
     @Test(arguments: AccountStoreKind.allCases)
+    func `makes no account twice`(kind: AccountStoreKind) async throws {
+        let (store, owner) = try await kind.make()
+        _ = try await store.begin(.sample(1), maximum: 10)
+        let before = try await store.account(.sample(1))
+        #expect(try await store.begin(.sample(1, passkey: .sample(2), origin: .ticket), maximum: 10) == .accountTaken)
+        #expect(try await store.account(.sample(1)) == before)
+        #expect(try await store.passkey(.sample(2)) == nil)
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: AccountStoreKind.allCases)
     func `has a maximum of accounts`(kind: AccountStoreKind) async throws {
         let (store, owner) = try await kind.make()
         for byte in [1, 2] as [UInt8] { #expect(try await store.begin(.sample(byte), maximum: 2) == .begun) }
@@ -74,6 +85,7 @@ struct AccountContractTests {
     func `has a maximum of devices, each of one account`(kind: AccountStoreKind) async throws {
         let (store, owner) = try await kind.make()
         for byte in [1, 2] as [UInt8] { _ = try await store.begin(.sample(byte), maximum: 10) }
+        try await store.enrol(devices: 1...99)
         for byte in 1...UInt8(AccountLimits.maximumDevices) {
             #expect(try await store.join(.sample(byte), to: .sample(1)) == .joined)
         }
@@ -87,8 +99,8 @@ struct AccountContractTests {
         let devices = try await store.account(.sample(1))?.devices
         #expect(devices?.map(\.key) == (1...UInt8(AccountLimits.maximumDevices)).map { .sample($0) })
         #expect(devices?[2] == AccountDevice(key: .sample(3), label: "old tablet", joinedAt: 3))
-        #expect(try await !store.remove(device: .sample(3), of: .sample(2)))
-        #expect(try await store.remove(device: .sample(3), of: .sample(1)))
+        #expect(try await !store.remove(device: .sample(3), of: .sample(2), at: 5))
+        #expect(try await store.remove(device: .sample(3), of: .sample(1), at: 5))
         #expect(try await store.join(.sample(3), to: .sample(2)) == .joined)
         #expect(try await store.join(.sample(98), to: .sample(9)) == .unknownAccount)
         withExtendedLifetime(owner) {}
@@ -148,6 +160,7 @@ struct AccountContractTests {
     func `forgets an account with all that it has`(kind: AccountStoreKind) async throws {
         let (store, owner) = try await kind.make()
         _ = try await store.begin(.sample(1), maximum: 10)
+        try await store.enrol(devices: [5])
         _ = try await store.join(.sample(5), to: .sample(1))
         #expect(try await store.forget(.sample(1), at: 3_000))
         #expect(try await !store.forget(.sample(1), at: 3_000))
@@ -162,6 +175,7 @@ struct AccountContractTests {
     func `lists accounts in pages`(kind: AccountStoreKind) async throws {
         let (store, owner) = try await kind.make()
         for byte in [9, 1, 5] as [UInt8] { _ = try await store.begin(.sample(byte), maximum: 10) }
+        try await store.enrol(devices: [5])
         _ = try await store.join(.sample(5), to: .sample(1))
         let first = try await store.accounts(after: nil, limit: 2)
         #expect(first.map(\.id) == [.sample(1), .sample(5)])
@@ -173,15 +187,15 @@ struct AccountContractTests {
     }
 
     @Test(arguments: AccountStoreKind.allCases)
-    func `removes accounts that anyone could make and nobody came back to`(kind: AccountStoreKind) async throws {
+    func `removes accounts that nobody ever came back to, however they began`(kind: AccountStoreKind) async throws {
         let (store, owner) = try await kind.make()
         _ = try await store.begin(.sample(1, origin: .open, madeAt: 99), maximum: 10)
         _ = try await store.begin(.sample(2, origin: .open, madeAt: 100), maximum: 10)
         _ = try await store.begin(.sample(3, origin: .open, madeAt: 50), maximum: 10)
         _ = try await store.begin(.sample(4, origin: .device, madeAt: 50), maximum: 10)
         _ = try await store.use(.sample(3, time: 60), spending: nil)
-        #expect(try await store.expireAccounts(madeBefore: 100, at: 5_000) == 1)
-        #expect(try await store.accounts(after: nil, limit: 9).map(\.id) == [.sample(2), .sample(3), .sample(4)])
+        #expect(try await store.expireAccounts(madeBefore: 100, at: 5_000) == 2)
+        #expect(try await store.accounts(after: nil, limit: 9).map(\.id) == [.sample(2), .sample(3)])
         #expect(try await store.expireAccounts(madeBefore: 100, at: 5_000) == 0)
         withExtendedLifetime(owner) {}
     }

@@ -1,3 +1,4 @@
+import Foundation
 import KeyStore
 import KeyStorePostgreSQL
 import KeyStoreSQLite
@@ -34,11 +35,11 @@ struct AccountEndTests {
         for byte in 1...UInt8(3) { _ = try await store.begin(.sample(byte), maximum: 10) }
         _ = try await store.add(.sample(11), to: .sample(1))
         _ = try await changes.ifChanged()
-        #expect(try await store.close(.sample(2), at: 5))
+        #expect(try await store.close(.sample(2), at: .now))
         #expect(try await changes.ifChanged()?.accounts == [.sample(2)])
-        #expect(try await store.forget(.sample(3), at: 6))
+        #expect(try await store.forget(.sample(3), at: .now))
         #expect(try await changes.ifChanged()?.accounts == [.sample(2), .sample(3)])
-        #expect(try await store.remove(.sample(11), of: .sample(1), at: 7))
+        #expect(try await store.remove(.sample(11), of: .sample(1), at: .now))
         let last = try #require(try await changes.ifChanged())
         #expect(last.passkeys == [.sample(11)] && last.accounts == [.sample(2), .sample(3)])
         #expect(try await changes.ifChanged() == nil)
@@ -50,12 +51,68 @@ struct AccountEndTests {
         let place = try await place(kind)
         let store = place.store
         for byte in 1...UInt8(3) { _ = try await store.begin(.sample(byte), maximum: 10) }
-        _ = try await store.close(.sample(1), at: 5)
-        _ = try await store.forget(.sample(2), at: 5)
-        _ = try await store.remove(.sample(3), of: .sample(3), at: 6)
-        _ = try await store.expireAccounts(madeBefore: 0, at: AccountLimits.endKeptMilliseconds + 6)
+        let time = Int64.now
+        _ = try await store.close(.sample(1), at: time)
+        _ = try await store.forget(.sample(2), at: time)
+        _ = try await store.remove(.sample(3), of: .sample(3), at: time + 1)
+        _ = try await store.expireAccounts(madeBefore: 0, at: time + AccountLimits.endKeptMilliseconds + 1)
         let left = try #require(try await place.changes.ifChanged())
         #expect(left.accounts == [.sample(1)] && left.passkeys == [.sample(3)])
+        withExtendedLifetime(place.owner) {}
+    }
+
+    @Test(arguments: [AccountStoreKind.sqlite, .postgresql])
+    func `is remembered by gateways for an hour`(kind: AccountStoreKind) async throws {
+        let place = try await place(kind)
+        let (store, time) = (place.store, Int64.now - AccountLimits.endRememberedMilliseconds)
+        for byte in 1...UInt8(3) { _ = try await store.begin(.sample(byte), maximum: 10) }
+        _ = try await store.close(.sample(1), at: time - 1)
+        _ = try await store.remove(.sample(2), of: .sample(2), at: time - 1)
+        _ = try await store.forget(.sample(3), at: time + 60_000)
+        let found = try #require(try await place.changes.ifChanged())
+        #expect(found.accounts == [.sample(3)] && found.passkeys.isEmpty)
+        // Told again, whoever asks for it hears of it.
+        _ = try await store.close(.sample(1), at: .now)
+        #expect(try await place.changes.ifChanged()?.accounts == [.sample(1), .sample(3)])
+        withExtendedLifetime(place.owner) {}
+    }
+
+    @Test(arguments: [AccountStoreKind.sqlite, .postgresql])
+    func `is that of a device's sessions as well, until it joins again`(kind: AccountStoreKind) async throws {
+        let place = try await place(kind)
+        let (store, changes) = (place.store, place.changes)
+        for byte in 1...UInt8(2) { _ = try await store.begin(.sample(byte), maximum: 10) }
+        try await store.enrol(devices: 1...2)
+        for byte in 1...UInt8(2) { _ = try await store.join(.sample(byte), to: .sample(1)) }
+        _ = try await changes.ifChanged()
+        for byte in 1...UInt8(2) {
+            #expect(try await store.remove(device: .sample(byte), of: .sample(1), at: .now))
+        }
+        let gone = (1...UInt8(2)).map { DeviceDeparture(of: .sample($0), from: .sample(1)) }
+        #expect(try await changes.ifChanged()?.departures == Set(gone))
+        #expect(try await store.join(.sample(1), to: .sample(2)) == .joined)
+        #expect(try await store.join(.sample(2), to: .sample(1)) == .joined)
+        #expect(try await changes.ifChanged()?.departures == [gone[0]])
+        #expect(try await store.remove(device: .sample(2), of: .sample(1), at: .now))
+        #expect(try await changes.ifChanged()?.departures == Set(gone))
+        withExtendedLifetime(place.owner) {}
+    }
+
+    @Test(arguments: [AccountStoreKind.sqlite, .postgresql])
+    func `leaves no device of a key that is gone or revoked`(kind: AccountStoreKind) async throws {
+        let place = try await place(kind)
+        let store = place.store
+        _ = try await store.begin(.sample(1), maximum: 10)
+        try await store.enrol(devices: 1...3)
+        #expect(try await store.forget(.sample(1)) == .forgotten)
+        _ = try await store.revoke(.sample(2), reason: "lost", at: 5)
+        _ = try await store.revoke(.sample(3), reason: "lost", at: 5)
+        let maintenance = try #require(store as? any KeyMaintenance)
+        #expect(try await maintenance.finishErasure(of: .sample(3)).key == .reducedToRevocation)
+        for byte in 1...UInt8(4) {
+            #expect(try await store.join(.sample(byte), to: .sample(1)) == .unknownDevice)
+        }
+        #expect(try await store.account(.sample(1))?.devices == [])
         withExtendedLifetime(place.owner) {}
     }
 
@@ -94,4 +151,9 @@ struct AccountEndTests {
         #expect(try await store.use(.sample(8, time: 7), spending: (.sample(3), home)) == .unknown)
         #expect(try await store.spend(.sample(3), in: home) == .alreadySpent)
     }
+}
+
+extension Int64 {
+    /// Unix milliseconds.
+    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
 }

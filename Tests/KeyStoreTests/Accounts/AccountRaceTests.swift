@@ -48,6 +48,7 @@ struct AccountRaceTests {
     func `the last place of a device has one taker`(kind: AccountStoreKind) async throws {
         let (store, owner) = try await kind.make()
         _ = try await store.begin(.sample(1), maximum: 10)
+        try await store.enrol(devices: 1...106)
         for byte in 1..<UInt8(AccountLimits.maximumDevices) {
             #expect(try await store.join(.sample(byte), to: .sample(1)) == .joined)
         }

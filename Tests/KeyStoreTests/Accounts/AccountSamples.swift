@@ -21,6 +21,14 @@ enum AccountStoreKind: CaseIterable, Sendable {
     }
 }
 
+extension AccountStore {
+    /// Registers keys, so that they may join accounts; the store in memory knows of none.
+    func enrol(devices bytes: some Sequence<UInt8>) async throws {
+        guard let keys = self as? any KeyRegistry else { return }
+        for byte in bytes { _ = try await keys.enrol(.sample(byte)) }
+    }
+}
+
 extension AccountID {
     /// 16 equal bytes.
     static func sample(_ byte: UInt8) -> AccountID {

@@ -35,7 +35,7 @@ struct DeviceStandingTests {
         }
         #expect(try await store.close(.sample(1), at: 5))
         #expect(try await accounts() == [nil, .sample(2)])
-        #expect(try await store.remove(device: .sample(2), of: .sample(2)))
+        #expect(try await store.remove(device: .sample(2), of: .sample(2), at: 5))
         #expect(try await accounts() == [nil, nil])
         withExtendedLifetime(owner) {}
     }

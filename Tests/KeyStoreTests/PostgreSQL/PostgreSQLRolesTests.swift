@@ -91,7 +91,7 @@ struct PostgreSQLRolesTests {
         #expect(try await gateway.remove(.sample(11), of: .sample(1), at: 1))
         #expect(try await gateway.end(.account(.sample(1)), at: 1) == 1)
         _ = try await gateway.expireFamilies(at: .max)
-        #expect(try await gateway.remove(device: .sample(1), of: .sample(1)))
+        #expect(try await gateway.remove(device: .sample(1), of: .sample(1), at: 1))
         #expect(try await gateway.forget(.sample(1), at: 1))
         #expect(try await gateway.expireAccounts(madeBefore: .max, at: .max) == 1)
         await #expect(throws: KeyRegistryError.self) { try await gateway.close(.sample(1), at: 1) }

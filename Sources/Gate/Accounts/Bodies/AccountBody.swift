@@ -43,6 +43,9 @@ struct AccountBody {
         guard let label = value.string, label.utf8.count <= AccountLimits.maximumLabelBytes else {
             throw .malformed("label is not a text of at most \(AccountLimits.maximumLabelBytes) bytes")
         }
+        guard !label.unicodeScalars.contains(where: Self.isHidden) else {
+            throw .malformed("label has control characters")
+        }
         return label
     }
 
@@ -54,6 +57,14 @@ struct AccountBody {
         guard let value = object[name], !value.isNull else { return false }
         guard case .bool(let flag) = value else { throw .malformed("\(name) is neither true nor false") }
         return flag
+    }
+
+    /// Control characters, which databases and terminals don't take as text, and those that turn the direction of it.
+    private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F..<0xA0, 0x202A...0x202E, 0x2066...0x2069: true
+        default: false
+        }
     }
 
     /// `dpop_jkt` (RFC 9449 section 10): the key that will sign the proof.

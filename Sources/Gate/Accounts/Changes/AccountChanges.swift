@@ -49,7 +49,8 @@ package struct AccountChanges: Sendable {
             guard try await known(account).devices.contains(where: { $0.key == key }) else { throw Self.notFound }
             try Self.note(AccountAct(.deviceRemoved, of: account, "key \(key)"), record)
             _ = try await stored { () throws(KeyRegistryError) in
-                try await services.store.remove(device: key, of: account)
+                try await services.store.remove(
+                    device: key, of: account, at: request.moment.unixMilliseconds)
             }
         }
     }
@@ -75,6 +76,7 @@ package struct AccountChanges: Sendable {
             let (account, key) = try signedIn(principal)
             let read = try AccountBody(request.body, maximumBytes: services.maximumBodyBytes)
             try await FreshPasskey(services).require(read, of: account, key: key, at: request.moment)
+            try refuseTooMany(of: account, at: request.moment)
             try await body(account)
             return .success(())
         } catch {
@@ -90,6 +92,11 @@ package struct AccountChanges: Sendable {
                     reason: "an access token of a sign-in is needed"))
         }
         return (id, key)
+    }
+
+    private func refuseTooMany(of account: AccountID, at moment: Moment) throws(RefusedRequest) {
+        let refusal = services.signUps.refuseChange(of: account, at: moment.monotonic)
+        if let refusal { throw RefusedRequest(refusal) }
     }
 
     private func known(_ id: AccountID) async throws(RefusedRequest) -> Account {
@@ -109,18 +116,18 @@ extension AccountChanges {
     /// The challenge for the device's assertion: it is bound to the account. Nothing is stored.
     package func deviceChallenge(
         _ request: TokenRequest, of principal: Principal
-    ) -> Result<[UInt8], RefusedRequest> {
+    ) -> Result<DeviceChallenge, RefusedRequest> {
         do throws(RefusedRequest) {
             let (account, _) = try signedIn(principal)
-            return .success(
-                services.challenges.issue(for: .device, binding: account.bytes, at: request.moment))
+            let challenge = services.challenges.issue(for: .device, binding: account.bytes, at: request.moment)
+            return .success(DeviceChallenge(bytes: challenge, account: account))
         } catch {
             return .failure(error)
         }
     }
 
     /// The body has `passkey`, as for every change, `assertion` with `keyId`, `data` and `challenge`, and perhaps
-    /// `label`. The assertion is over SHA-256 of the challenge's bytes.
+    /// `label`. The assertion is over ``DeviceChallenge/clientDataHash``.
     package func joinDevice(
         _ request: TokenRequest, of principal: Principal, unless record: AccountAct.Record
     ) async -> Result<KeyID, RefusedRequest> {
@@ -137,8 +144,10 @@ extension AccountChanges {
                 assertion.challenge, for: .device, binding: account.bytes, at: request.moment.monotonic
             ).spent()
             let id = try await devices.verifyDevice(
-                assertion.id, assertion.object, over: Array(SHA256.hash(data: assertion.challenge)),
+                assertion.id, assertion.object,
+                over: DeviceChallenge(bytes: assertion.challenge, account: account).clientDataHash,
                 spending: challenge, asking: services.keys, at: request.moment)
+            try refuseTooMany(of: account, at: request.moment)
             try Self.note(AccountAct(.deviceJoined, of: account, "key \(id)"), record)
             let device = AccountDevice(key: id, label: label, joinedAt: request.moment.unixMilliseconds)
             let joining = try await stored { () throws(KeyRegistryError) in
@@ -156,10 +165,23 @@ extension AccountChanges {
         case .joined, .alreadyJoined: return
         case .taken: throw RefusedRequest(Refusal(.deviceTaken, detail: "the device is another account's"))
         case .tooMany: throw RefusedRequest(Refusal(.tooManyDevices, detail: "the account has its devices"))
+        case .unknownDevice:
+            throw RefusedRequest(Refusal(.unknownKey, detail: "the key is gone, or revoked, meanwhile"))
         case .closed, .unknownAccount:
             throw RefusedRequest(
                 Refusal(.deviceBlocked, detail: "the account has ended meanwhile", failed: FailedCheck(.account)))
         }
+    }
+}
+
+/// A challenge for a device that joins an account.
+package struct DeviceChallenge: Sendable {
+    package let bytes: [UInt8]
+    package let account: AccountID
+
+    /// What the device signs: no other assertion of it is over the same, whatever challenge that is for.
+    var clientDataHash: [UInt8] {
+        Array(SHA256.hash(data: Array("portcullis account device\0".utf8) + bytes + account.bytes))
     }
 }
 

@@ -29,7 +29,7 @@ package struct DeviceSignIn: Sendable {
     /// Not for reactors. The body has `assertion`, as for a device that joins. The order is rate, failures, body, proof,
     /// challenge, assertion, account, block list.
     ///
-    /// - Parameter refuse: for the block list, with the account and with the device.
+    /// - Parameter refuse: for the block list, with the device and with each name of the account.
     package func signIn(
         _ request: TokenRequest, by gate: Gate, unless refuse: @escaping @Sendable (Identity) -> Refusal?
     ) async -> SignInOutcome {
@@ -48,7 +48,7 @@ package struct DeviceSignIn: Sendable {
             let unspent = try services.tokens.checkProof(of: request)
             let (account, proof) = try await verify(assertion, devices, unspent, at: request.moment, unless: refuse)
             let next = try await services.begin(
-                .device(assertion.id), of: account, key: proof.key.thumbprint.bytes, at: request.moment)
+                .device(assertion.id), of: account.id, key: proof.key.thumbprint.bytes, at: request.moment)
             let refreshed = Refreshed(
                 account: account, beginner: .device(assertion.id), next: next, proof: proof, isFirst: true)
             return .signedIn(try services.pair(for: refreshed, at: request.moment), remark: nil)
@@ -60,7 +60,7 @@ package struct DeviceSignIn: Sendable {
     private func verify(
         _ assertion: DeviceAssertion, _ devices: AppAttestSettings, _ unspent: UnspentProof, at moment: Moment,
         unless refuse: @Sendable (Identity) -> Refusal?
-    ) async throws(RefusedRequest) -> (AccountID, VerifiedProof) {
+    ) async throws(RefusedRequest) -> (AccountStanding, VerifiedProof) {
         if let refusal = refuse(.device(assertion.id)) { throw RefusedRequest(refusal) }
         try services.tokens.refuseUsed(unspent, at: .token, in: moment, freshBy: .challenge)
         let challenge = try services.challenges.spend(
@@ -75,25 +75,25 @@ package struct DeviceSignIn: Sendable {
             asking: services.keys, at: moment)
         let account = try await stored { () throws(KeyRegistryError) in try await services.store.account(ofDevice: id) }
         guard let account else { throw Self.notJoined }
-        if let refusal = refuse(.account(account)) { throw RefusedRequest(refusal) }
-        try await look(at: account, of: id, at: moment)
-        return (account, proof)
-    }
-
-    /// What the account ends with.
-    private func look(at account: AccountID, of device: KeyID, at moment: Moment) async throws(RefusedRequest) {
         let found = try await stored { () throws(KeyRegistryError) in
             try await services.store.standing(ofAccount: account)
         }
         guard let found else { throw Self.notJoined }
+        for name in found.names { if let refusal = refuse(name) { throw RefusedRequest(refusal) } }
+        try await look(at: found, of: id, at: moment)
+        return (found, proof)
+    }
+
+    /// What the account ends with.
+    private func look(at account: AccountStanding, of device: KeyID, at moment: Moment) async throws(RefusedRequest) {
         let credential = AccountCredential(device: device)
-        var look = services.tokens.lookAtSignIn(to: found, with: credential, at: moment)
+        var look = services.tokens.lookAtSignIn(to: account, with: credential, at: moment)
         if case .ask(let question) = look {
             let answer = try await stored { () throws(KeyRegistryError) in
                 try await services.waiting.ask(question, of: services.tokens.store, at: moment)
             }
             guard case .grant(let standing) = answer else { wrongAnswer(answer) }
-            look = services.tokens.lookAtSignIn(by: standing, to: account)
+            look = services.tokens.lookAtSignIn(by: standing, to: account.id)
         }
         if case .refused(let refusal) = look { throw RefusedRequest(refusal) }
     }

@@ -28,7 +28,7 @@ package struct Refresh: Sendable {
     /// Not for reactors: it verifies signatures and waits for the store. The order is rate, failures, body, proof, then
     /// ``RefreshSteps``.
     ///
-    /// - Parameter refuse: for the block list, with the account and with the device that began the family.
+    /// - Parameter refuse: for the block list, with each name of the account and with the device that began the family.
     package func validate(
         _ request: TokenRequest, by gate: Gate, unless refuse: @escaping @Sendable (Identity) -> Refusal?
     ) async -> SignInOutcome {
@@ -107,7 +107,7 @@ struct NextRefreshToken: Sendable {
 
 /// A player who is signed in: what the pair of tokens is made of.
 struct Refreshed: Sendable {
-    let account: AccountID
+    let account: AccountStanding
     let beginner: RefreshBeginner
     let next: NextRefreshToken
     /// Of the key that the tokens are bound to, used up.

@@ -32,7 +32,7 @@ struct RefreshSteps: DecisionSteps {
             case (nil, _, _): return try spendProof()
             case (.refresh(let outcome), let proof?, nil): return try conclude(outcome, proof)
             case (.grant(let standing), _, let refreshed?):
-                return try finish(services.tokens.lookAtSignIn(by: standing, to: refreshed.account))
+                return try finish(services.tokens.lookAtSignIn(by: standing, to: refreshed.account.id))
             default: wrongAnswer(answer)
             }
         } catch {
@@ -73,11 +73,10 @@ struct RefreshSteps: DecisionSteps {
     private mutating func look(
         _ grant: RefreshGrant, _ good: RefreshToken, _ proof: VerifiedProof
     ) throws(RefusedRequest) -> Step<Result<Refreshed, RefusedRequest>> {
-        let account = grant.account.id
-        if let refusal = refuse(.account(account)) { throw RefusedRequest(refusal) }
+        for name in grant.account.names { if let refusal = refuse(name) { throw RefusedRequest(refusal) } }
         if case .device(let key) = grant.beginner, let refusal = refuse(.device(key)) { throw RefusedRequest(refusal) }
         refreshed = Refreshed(
-            account: account, beginner: grant.beginner, next: NextRefreshToken(good, expiresAt: grant.expiresAt),
+            account: grant.account, beginner: grant.beginner, next: NextRefreshToken(good, expiresAt: grant.expiresAt),
             proof: proof, isFirst: false)
         let credential = AccountCredential(grant.beginner, family: token.family)
         return try finish(services.tokens.lookAtSignIn(to: grant.account, with: credential, at: began))

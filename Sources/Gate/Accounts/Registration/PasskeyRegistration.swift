@@ -1,4 +1,5 @@
 package import Admission
+import Crypto
 import DPoP
 package import KeyStore
 import WebAuthn
@@ -65,17 +66,34 @@ package struct PasskeyRegistration: Sendable {
             guard let account = try await account(id), !account.isClosed else { throw Self.accountEnded }
             return (RegistrationGrant(.addByBearer, id), account.passkeys)
         case .origin(let origin) where origin.kind == .ticket:
-            return (RegistrationGrant(bearer: origin, try begin(.beginByBearer).account), [])
+            guard services.signUp != .off else { throw Self.signUpRefused }
+            return (RegistrationGrant(bearer: origin, try await first(of: principal)), [])
         case .origin: return (try begin(.begin), [])
+        case nil where principal?.account != nil:
+            throw RefusedRequest(
+                Refusal(
+                    .freshPasskeyRequired, detail: "a ticket of a player who has signed in",
+                    reason: "an access token of a sign-in is needed"))
         case nil:
             switch services.signUp {
+            // Whoever shows something else proves too little.
+            case .open where principal?.identity.isAnonymous == false: throw Self.appAuthRequired
             case .open: return (RegistrationGrant(bearer: .open, .random()), [])
             case .off: throw Self.signUpRefused
-            case .proven:
-                throw RefusedRequest(
-                    Refusal(.appAuthRequired, detail: "no credentials that an account may begin with"))
+            case .proven: throw Self.appAuthRequired
             }
         }
+    }
+
+    private static let appAuthRequired = RefusedRequest(
+        Refusal(.appAuthRequired, detail: "no credentials that an account may begin with"))
+
+    /// The account that an operator's ticket begins: the tickets of its session are for the same one, so there is no
+    /// other. The authenticator isn't asked for a passkey that would take the place of the account's own.
+    private func first(of principal: Principal?) async throws(RefusedRequest) -> AccountID {
+        let id = AccountID.of(principal?.identity.mark ?? [])
+        guard try await account(id) == nil else { throw Self.signUpRefused }
+        return id
     }
 
     private func begin(_ purpose: RegistrationGrant.Purpose) throws(RefusedRequest) -> RegistrationGrant {
@@ -121,7 +139,11 @@ package struct PasskeyRegistration: Sendable {
             ).spent()
             try await services.confirm(spent, at: request.moment)
             let passkey = try await verify(response, clientData, challenge, label, at: request.moment)
-            guard let origin else { return .success(try await add(passkey, grant, by: principal, record)) }
+            guard let origin else {
+                let moment = request.moment
+                return .success(try await add(passkey, grant, by: principal, record, at: moment))
+            }
+            try refuseTooMany(of: origin, principal, request)
             return .success(try await begin(grant.account, origin, passkey, record, at: request.moment))
         } catch {
             return .failure(error)
@@ -151,6 +173,15 @@ package struct PasskeyRegistration: Sendable {
         }
     }
 
+    /// Accounts that anyone may make were counted before anything was verified, and a ticket begins one.
+    private func refuseTooMany(
+        of origin: AccountOrigin, _ principal: Principal?, _ request: TokenRequest
+    ) throws(RefusedRequest) {
+        guard let principal, origin.kind != .open, origin.kind != .ticket else { return }
+        let refusal = services.signUps.refuse(principal, at: request.address, request.moment.monotonic)
+        if let refusal { throw RefusedRequest(refusal) }
+    }
+
     private func verify(
         _ response: RegistrationResponse, _ clientData: CollectedClientData, _ challenge: [UInt8], _ label: String,
         at moment: Moment
@@ -177,6 +208,7 @@ package struct PasskeyRegistration: Sendable {
         switch beginning {
         case .begun: return RegisteredPasskey(account: id, credentialID: passkey.credentialID, isFirst: true)
         case .passkeyTaken: throw RefusedRequest(Refusal(.passkeyTaken, detail: "an account has the credential"))
+        case .accountTaken: throw Self.signUpRefused
         case .full:
             throw RefusedRequest(Refusal(.accountsExhausted, detail: "at MAX_ACCOUNTS", retryAfter: Self.fullRetry))
         }
@@ -186,10 +218,12 @@ package struct PasskeyRegistration: Sendable {
     private static let fullRetry = 3_600
 
     private func add(
-        _ passkey: Passkey, _ grant: RegistrationGrant, by principal: Principal?, _ record: AccountAct.Record
+        _ passkey: Passkey, _ grant: RegistrationGrant, by principal: Principal?, _ record: AccountAct.Record,
+        at moment: Moment
     ) async throws(RefusedRequest) -> RegisteredPasskey {
         let id = grant.account
         if grant.needsProof { try await requireOwner(of: id, principal) }
+        if let refusal = services.signUps.refuseChange(of: id, at: moment.monotonic) { throw RefusedRequest(refusal) }
         let way = grant.needsProof ? "" : "by the operator's ticket, "
         let detail = "\(way)passkey \(passkey.mark.text), attestation \(passkey.attestation)"
         if let refusal = record(AccountAct(.passkeyAdded, of: id, detail)) { throw RefusedRequest(refusal) }
@@ -220,6 +254,13 @@ package struct PasskeyRegistration: Sendable {
 }
 
 extension AccountID {
+    /// Of random bytes, such as the mark of a ticket.
+    static func of(_ bytes: [UInt8]) -> AccountID {
+        let hash = SHA256.hash(data: Array("portcullis account\0".utf8) + bytes)
+        guard let id = AccountID(bytes: Array(hash.prefix(length))) else { preconditionFailure("SHA-256 has 32 bytes.") }
+        return id
+    }
+
     static func random() -> AccountID {
         guard let id = AccountID(bytes: RandomBytes.make(length)) else { preconditionFailure("There are as many.") }
         return id

@@ -1,6 +1,6 @@
 package import Admission
 import DPoP
-package import KeyStore
+import KeyStore
 import WebAuthn
 
 package enum SignInOutcome: Sendable {
@@ -34,9 +34,9 @@ package struct SignIn: Sendable {
     /// Not for reactors: it verifies signatures and waits for the store. The order is rate, failures, body, proof, then
     /// ``SignInSteps``.
     ///
-    /// - Parameter refuse: for the block list, with the account whose passkey it is.
+    /// - Parameter refuse: for the block list, with each name of the account whose passkey it is.
     package func signIn(
-        _ request: TokenRequest, by gate: Gate, unless refuse: @escaping @Sendable (AccountID) -> Refusal?
+        _ request: TokenRequest, by gate: Gate, unless refuse: @escaping @Sendable (Identity) -> Refusal?
     ) async -> SignInOutcome {
         let (address, time) = (request.address, request.moment.monotonic)
         if let refusal = services.limits.refuseToken(to: address, at: time)
@@ -55,7 +55,7 @@ package struct SignIn: Sendable {
             case .failure(let error): throw .storeUnavailable(error)
             }
             let next = try await services.begin(
-                .passkey(signedIn.passkey), of: signedIn.account, key: signedIn.proof.key.thumbprint.bytes,
+                .passkey(signedIn.passkey), of: signedIn.account.id, key: signedIn.proof.key.thumbprint.bytes,
                 at: request.moment)
             let refreshed = Refreshed(
                 account: signedIn.account, beginner: .passkey(signedIn.passkey), next: next, proof: signedIn.proof,

@@ -4,7 +4,7 @@ import KeyStore
 
 /// A player who has signed in: what the token is made of.
 struct SignedIn: Sendable {
-    let account: AccountID
+    let account: AccountStanding
     let passkey: PasskeyMark
     /// Of the key that the token is bound to, used up.
     let proof: VerifiedProof
@@ -23,7 +23,7 @@ struct SignInSteps: DecisionSteps {
     private let services: AccountServices
     private let began: Moment
     /// For the block list.
-    private let refuse: @Sendable (AccountID) -> Refusal?
+    private let refuse: @Sendable (Identity) -> Refusal?
     private var verified: Verified?
     private var spentProof: VerifiedProof?
 
@@ -36,7 +36,7 @@ struct SignInSteps: DecisionSteps {
 
     init(
         _ passkey: PasskeyProof, _ proof: UnspentProof, _ services: AccountServices, at moment: Moment,
-        unless refuse: @escaping @Sendable (AccountID) -> Refusal?
+        unless refuse: @escaping @Sendable (Identity) -> Refusal?
     ) {
         (self.passkey, self.proof, self.services, began) = (passkey, proof, services, moment)
         self.refuse = refuse
@@ -73,7 +73,7 @@ struct SignInSteps: DecisionSteps {
             passkey.challenge, for: .authentication, binding: proof.key.thumbprint.bytes, at: began.monotonic
         ).spent()
         let (use, isChanged) = try passkey.verify(found, of: services.relyingParty, at: began)
-        if let refusal = refuse(found.account.id) { throw RefusedRequest(refusal) }
+        for name in found.account.names { if let refusal = refuse(name) { throw RefusedRequest(refusal) } }
         verified = Verified(
             account: found.account, use: use, challenge: challenge, isEligibilityChanged: isChanged)
         return try look(
@@ -115,7 +115,7 @@ struct SignInSteps: DecisionSteps {
         }
         guard let spentProof else { preconditionFailure("The proof is used up before the passkey.") }
         return SignedIn(
-            account: verified.account.id, passkey: passkey.mark, proof: spentProof,
+            account: verified.account, passkey: passkey.mark, proof: spentProof,
             isEligibilityChanged: verified.isEligibilityChanged)
     }
 }

@@ -19,7 +19,8 @@ package enum AccountEvidence: Sendable {
 }
 
 extension Principal {
-    /// - Returns: nil for a client without credentials, and for one whose proof can't be kept.
+    /// - Returns: nil for a client without credentials, for one whose proof can't be kept, and for the ticket of a player
+    ///   who has signed in.
     package var accountEvidence: AccountEvidence? {
         if let reclaims { return .reclaimed(reclaims) }
         guard let evidence = proof?.accountEvidence else {
@@ -27,7 +28,12 @@ extension Principal {
             let isOperators = identity.method.holders == .visitors && !identity.method.isOnlyByName
             return proof == nil && isOperators && !isOfSharedTicket ? .origin(.ticket) : nil
         }
-        guard isByTicket, case .device(let key, _) = evidence else { return evidence }
-        return .device(key, isFresh: false)
+        guard isByTicket else { return evidence }
+        // Whoever has it may be another than the player, and holds no key.
+        return switch evidence {
+        case .device(let key, _): .device(key, isFresh: false)
+        case .account: nil
+        case .origin, .reclaimed: evidence
+        }
     }
 }

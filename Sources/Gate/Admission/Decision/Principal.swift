@@ -55,7 +55,7 @@ package struct Principal: Sendable {
     package var account: AccountID? { proof?.account }
 
     /// By which a block list may have it.
-    package var names: [Identity] { [identity] + (account.map { [Identity.account($0)] } ?? []) }
+    package var names: [Identity] { [identity] + (proof?.furtherNames ?? []) }
 
     /// For the PROXY header.
     package var proxyName: String { isByTicket ? identity.method.proxyByTicket : identity.method.proxy }

@@ -1,16 +1,22 @@
+package import KeyStore
 package import WireText
 
-/// `SIGN_UPS_PER_HOUR`: the accounts that clients without a proof may make, by address. A network that has many /64s has
-/// no more than ``perNetwork`` times as many as one of them.
+/// `SIGN_UPS_PER_HOUR`: the accounts that a client with a proof may make, and those without one at an address. A network
+/// that has many /64s has no more than ``perNetwork`` times as many as one of them. And the changes of an account.
 package struct SignUpLimits: Sendable {
     package static let defaultPerHour = 5
     /// An IPv6 /48 has this many times the accounts of a /64.
     package static let perNetwork = 10
+    /// Passkeys and devices that join an account or leave it in an hour, at one gateway. Each removal is told to all.
+    package static let changesPerHour = 40
 
     private let addresses: RateTable
     private let networks: RateTable
+    /// By the identities' marks.
+    private let clients: RateLimiter<[UInt8]>
+    private let changes: RateLimiter<AccountID>
 
-    /// - Parameter perHour: of an IPv4 address, or an IPv6 /64. It is read at each event, as ``RateTable`` says.
+    /// - Parameter perHour: of a client, an IPv4 address, or an IPv6 /64. It is read at each event, as ``RateTable`` says.
     package init(
         perHour: @autoclosure @escaping @Sendable () -> Int = defaultPerHour,
         maximumEntries: Int = RateTable.defaultMaximumEntries
@@ -20,18 +26,31 @@ package struct SignUpLimits: Sendable {
         networks = RateTable(
             limit: perHour().multipliedReportingOverflow(by: Self.perNetwork).partialValue, window: hour,
             maximumEntries: maximumEntries)
+        clients = RateLimiter(limit: perHour(), window: hour, maximumEntries: maximumEntries)
+        changes = RateLimiter(limit: Self.changesPerHour, window: hour, maximumEntries: maximumEntries)
     }
 
-    /// Counts a sign-up. `nil`: it is allowed.
+    /// Counts a sign-up. `nil`: it is allowed. What the address isn't allowed takes nothing from its network.
     package func refuse(_ address: IPAddress, at time: MonotonicTime) -> Refusal? {
-        if !address.isIPv4, let refusal = refusal(networks.count(address.network48, at: time)) { return refusal }
-        return refusal(addresses.count(address.prefix, at: time))
+        if let refusal = refusal(addresses.count(address.prefix, at: time)) { return refusal }
+        return address.isIPv4 ? nil : refusal(networks.count(address.network48, at: time))
     }
 
-    private func refusal(_ decision: RateDecision) -> Refusal? {
+    /// The same for a client with a proof; strangers who share one are told apart by their addresses.
+    package func refuse(_ principal: Principal, at address: IPAddress, _ time: MonotonicTime) -> Refusal? {
+        guard principal.identity.method.holders != .several else { return refuse(address, at: time) }
+        return refusal(clients.count(principal.identity.mark, at: time))
+    }
+
+    /// Counts a change of an account.
+    package func refuseChange(of account: AccountID, at time: MonotonicTime) -> Refusal? {
+        refusal(changes.count(account, at: time), "the limit of changes of an account")
+    }
+
+    private func refusal(_ decision: RateDecision, _ limit: String = "SIGN_UPS_PER_HOUR") -> Refusal? {
         switch decision {
         case .within: nil
-        case .over(let seconds): Refusal(.rateLimited, detail: "over SIGN_UPS_PER_HOUR", retryAfter: seconds)
+        case .over(let seconds): Refusal(.rateLimited, detail: "over \(limit)", retryAfter: seconds)
         }
     }
 }

@@ -29,12 +29,19 @@ package protocol AdmissionProof: Codable, Sendable {
 
     /// The player's account, as it was known at the admission: that of a sign-in, or that a device has joined.
     var account: AccountID? { get }
+
+    /// Of what the account ends with, if it ends with something that a block list may have.
+    var origins: [Identity] { get }
 }
 
 extension AdmissionProof {
     package func name(for name: MethodName) -> MethodName { name }
     package var accountEvidence: AccountEvidence? { nil }
     package var account: AccountID? { nil }
+    package var origins: [Identity] { [] }
+
+    /// Beside the identity: by which a block list may have the client, too.
+    var furtherNames: [Identity] { (account.map { [Identity.account($0)] } ?? []) + origins }
 }
 
 /// When the sessions of a kind of proof end.

@@ -21,6 +21,8 @@ package struct RevokedCredentials: Sendable {
     package let passkeys: Set<PasskeyMark>
     /// Families of refresh tokens that were ended.
     package let families: Set<RefreshFamilyID>
+    /// Devices that were removed from their accounts.
+    package let departures: Set<DeviceDeparture>
     /// Signing keys, by `kid`.
     package let signingKeys: Set<String>
 
@@ -30,11 +32,19 @@ package struct RevokedCredentials: Sendable {
         accounts = revocations.accounts
         passkeys = revocations.passkeys
         families = revocations.families
+        departures = revocations.departures
         signingKeys = Set(revocations.signingKeys.revoked.map(\.id))
     }
 
     package var isEmpty: Bool {
         keys.isEmpty && grants.isEmpty && signingKeys.isEmpty && accounts.isEmpty && passkeys.isEmpty
-            && families.isEmpty
+            && families.isEmpty && departures.isEmpty
+    }
+
+    /// Of a device that was admitted with its account, if it had joined one.
+    func have(_ key: KeyID, in account: AccountID?) -> Bool {
+        guard !keys.contains(key) else { return true }
+        guard let account else { return false }
+        return accounts.contains(account) || departures.contains(DeviceDeparture(of: key, from: account))
     }
 }

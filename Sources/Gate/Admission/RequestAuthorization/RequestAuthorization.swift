@@ -75,10 +75,12 @@ package struct RequestAuthorization: Sendable {
     }
 
     /// Called before the proof is spent.
-    private func refusal(of identity: Identity, _ grant: DevelopmentGrant?, _ question: Question) -> Refusal? {
-        guard !blockList.contains(identity) else {
+    private func refusal(of proof: AccessTokenProof, _ grant: DevelopmentGrant?, _ question: Question) -> Refusal? {
+        let identity = proof.identity
+        let blocked = ([identity] + proof.furtherNames).first { blockList.contains($0) }
+        if let blocked {
             return .token(
-                .deviceBlocked, detail: "\(identity.method.label) is on the block list",
+                .deviceBlocked, detail: "\(blocked.method.label) is on the block list",
                 failed: FailedCheck(.identityBlocked))
         }
         let name = identity.method.route ?? ""

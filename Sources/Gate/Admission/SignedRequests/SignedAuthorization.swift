@@ -66,7 +66,7 @@ package struct SignedAuthorization: Sendable {
                 method: question.request.method, url: question.request.url, body: try body(of: question))
             let steps = try SignedRequestSteps(question.fields, resource, settings, admitsLower: true)
             try refuseRate(question)
-            return Decision(steps).run(at: question.moment).map { $0.map { counting($0, question) } }
+            return Decision(steps).run(at: question.moment).map { $0.map { counting(refusingBlocked($0), question) } }
         } catch {
             return .decided(.success(.failure(error)))
         }
@@ -89,6 +89,20 @@ package struct SignedAuthorization: Sendable {
                     .deviceBlocked, detail: "\(identity.method.label) is on the block list",
                     failed: FailedCheck(.identityBlocked)))
         }
+    }
+
+    /// The store knows what account the device has joined.
+    private func refusingBlocked(
+        _ decided: Result<VerifiedSignedRequest, RefusedRequest>
+    ) -> Result<VerifiedSignedRequest, RefusedRequest> {
+        guard case .success(let verified) = decided,
+            let blocked = verified.proof.furtherNames.first(where: { blockList.contains($0) })
+        else { return decided }
+        return .failure(
+            RefusedRequest(
+                .signed(
+                    .deviceBlocked, detail: "\(blocked.method.label) is on the block list",
+                    failed: FailedCheck(.identityBlocked))))
     }
 
     private func refuseOtherMethods(_ question: Question) throws(RefusedRequest) {

@@ -7,7 +7,7 @@ package import KeyStore
 package struct ResourceVerifier: Sendable {
     package typealias Outcome = Result<VerifiedResourceRequest, RefusedRequest>
     /// Called for a valid token before its proof is checked and spent; for routes and lists.
-    package typealias Objection = @Sendable (Identity, DevelopmentGrant?) -> Refusal?
+    package typealias Objection = @Sendable (AccessTokenProof, DevelopmentGrant?) -> Refusal?
 
     private let settings: TokenSettings
 
@@ -101,7 +101,7 @@ struct ResourceSteps: DecisionSteps {
         if let account { proof.note(account) }
         if let deviceAccount { proof.note(deviceAccount) }
         proof.routes = grant?.routes
-        if let refusal = refuse(proof.identity, grant) { throw RefusedRequest(refusal) }
+        if let refusal = refuse(proof, grant) { throw RefusedRequest(refusal) }
         do throws(ProofRefusal) {
             let use = try proofVerifier(at: request.moment).check(
                 proven(request, by: token), at: request.moment.date)

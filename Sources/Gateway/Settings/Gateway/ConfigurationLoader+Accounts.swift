@@ -1,5 +1,6 @@
 package import Accounts
 import Admission
+import KeyStore
 import RelayCore
 import SwiftASN1
 package import WebAuthn
@@ -52,6 +53,8 @@ extension ConfigurationLoader {
         let others: [(any AnySetting, isMeant: Bool)] = [
             (accounts.origins, !values.origins.isEmpty), (accounts.androidApps, !values.androidApps.isEmpty),
             (accounts.attestation, values.attestation != .none), (accounts.signUp, values.signUp == .open),
+            (accounts.signUpsPerHour, values.signUpsPerHour != SignUpLimits.defaultPerHour),
+            (accounts.maximumAccounts, values.maximumAccounts != AccountLimits.defaultMaximumAccounts),
         ]
         for (setting, isMeant) in others where isMeant {
             refuse(

@@ -74,7 +74,7 @@ struct AccountRequests: Sendable {
         case .device: return try await assertions.perform { try await post(path, body, $0) }
         case .ticket(let ticket) where isFirst:
             return try await post("\(path)?ticket=\(try QueryText.escaped(ticket))", body, [:])
-        case .ticket, .clientCertificate, .nothing: return try await post(path, body, [:])
+        case .clientCertificate, .ticket, .nothing: return try await post(path, body, [:])
         }
     }
 

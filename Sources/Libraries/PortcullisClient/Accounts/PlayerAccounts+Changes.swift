@@ -36,7 +36,8 @@ extension PlayerAccounts {
                 guard let challenge = answer.bytes("challenge", PasskeyOptions.challengeBytes) else {
                     throw GateError.malformedAnswer(.member("challenge"))
                 }
-                return try await requests.assertions.sign(challenge, by: key) { [self] assertion in
+                let statement = try Self.statement(challenge, answer)
+                return try await requests.assertions.sign(statement, by: key) { [self] assertion in
                     let body = Self.body(passkey, JoiningDevice(key, assertion, challenge), label)
                     return try await members(.post, AccountPath.device, body).identifier("device")
                 }
@@ -44,6 +45,14 @@ extension PlayerAccounts {
         } catch {
             throw GateError(wrapping: error)
         }
+    }
+
+    /// What a device signs to join: no other assertion is over the same.
+    private static func statement(_ challenge: [UInt8], _ answer: JSONMembers) throws(GateError) -> [UInt8] {
+        guard let account = BinaryText.bytes(hexadecimal: try answer.identifier("account")) else {
+            throw .malformedAnswer(.member("account"))
+        }
+        return Array("portcullis account device\0".utf8) + challenge + account
     }
 
     /// Removes a passkey. Its sign-ins and their sessions end.

@@ -158,12 +158,12 @@ extension ConnectionAssertions {
         try await key.use(registeredBy: register, body)
     }
 
-    /// Signs a challenge, and has the assertion sent before another one is made.
+    /// Signs a statement, and has the assertion sent before another one is made.
     func sign<Value: Sendable>(
-        _ challenge: [UInt8], by identifier: String, _ send: @Sendable (_ assertion: [UInt8]) async throws -> Value
+        _ statement: [UInt8], by identifier: String, _ send: @Sendable (_ assertion: [UInt8]) async throws -> Value
     ) async throws -> Value {
         try await turnstile.pass {
-            try await send(try await self.key.assert(identifier, clientDataHash: Digest.sha256(challenge)))
+            try await send(try await self.key.assert(identifier, clientDataHash: Digest.sha256(statement)))
         }
     }
 }

@@ -49,7 +49,7 @@ final class AccountEndpoints {
         case .signIn, .deviceSignIn, .tokenValidation: signIn(exchange, path, request, context)
         case .deviceSignInOptions:
             run(exchange, issuing, context) { [signIn = DeviceSignIn(services)] in
-                signIn.options(request).map(JSONAnswers.deviceChallenge)
+                signIn.options(request).map(JSONAnswers.challenge)
             }
         case .logOut:
             authenticated(exchange, context) { [logOut = LogOut(services)] in
@@ -180,7 +180,7 @@ final class AccountEndpoints {
                     await Refresh(services).validate(request, by: gate) { gate.refuseBlocked($0) }
                 case .deviceSignIn:
                     await DeviceSignIn(services).signIn(request, by: gate) { gate.refuseBlocked($0) }
-                default: await SignIn(services).signIn(request, by: gate) { gate.refuseBlocked(.account($0)) }
+                default: await SignIn(services).signIn(request, by: gate) { gate.refuseBlocked($0) }
                 }
             let outcome = record.orUnwritten(signedIn, context)
             pinned.reactor.submit {

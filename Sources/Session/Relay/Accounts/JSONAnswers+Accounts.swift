@@ -32,7 +32,14 @@ extension JSONAnswers {
 
     static func joined(_ device: KeyID) -> HTTPAnswer { json(200) { $0.member("device", device.base64) } }
 
-    static func deviceChallenge(_ challenge: [UInt8]) -> HTTPAnswer {
+    static func deviceChallenge(_ challenge: DeviceChallenge) -> HTTPAnswer {
+        json(200) {
+            $0.member("challenge", Base64URL.encode(challenge.bytes))
+            $0.member("account", challenge.account.text)
+        }
+    }
+
+    static func challenge(_ challenge: [UInt8]) -> HTTPAnswer {
         json(200) { $0.member("challenge", Base64URL.encode(challenge)) }
     }
 

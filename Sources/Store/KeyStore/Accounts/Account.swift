@@ -27,10 +27,8 @@ package struct Account: Sendable, Equatable {
         AccountStanding(id: id, origin: origin, isClosed: isClosed, passkeys: Set(passkeys.map(\.mark)))
     }
 
-    /// Whether anyone could make it, and nobody has come back until the given time.
-    package func isUnused(madeBefore time: Int64) -> Bool {
-        origin.kind == .open && lastUsedAt == nil && madeAt < time
-    }
+    /// Whether nobody has signed in to it, and it was made before the given time.
+    package func isUnused(madeBefore time: Int64) -> Bool { lastUsedAt == nil && madeAt < time }
 }
 
 /// How an account began.

@@ -29,7 +29,8 @@ package protocol AccountStore: RefreshStore {
 
     func add(_ passkey: Passkey, to id: AccountID) async throws(KeyRegistryError) -> PasskeyAddition
 
-    /// A device that has joined already keeps its time, and gets the new label.
+    /// A device that has joined already keeps its time, and gets the new label. Whether its key is registered, and not
+    /// revoked, is found in the same step.
     func join(_ device: AccountDevice, to id: AccountID) async throws(KeyRegistryError) -> DeviceJoining
 
     /// Records the use of a passkey.
@@ -43,10 +44,10 @@ package protocol AccountStore: RefreshStore {
     /// False if the account has no such passkey.
     func remove(_ mark: PasskeyMark, of id: AccountID, at time: Int64) async throws(KeyRegistryError) -> Bool
 
-    /// False if the device isn't the account's.
-    func remove(device key: KeyID, of id: AccountID) async throws(KeyRegistryError) -> Bool
+    /// What it was admitted to as the account ends. False if the device isn't the account's.
+    func remove(device key: KeyID, of id: AccountID, at time: Int64) async throws(KeyRegistryError) -> Bool
 
-    /// Nobody signs in any more, and what was signed in ends. False if it is unknown. A second time changes nothing.
+    /// Nobody signs in any more, and what was signed in ends. False if it is unknown. A second time it is only told again.
     func close(_ id: AccountID, at time: Int64) async throws(KeyRegistryError) -> Bool
 
     /// Removes the account with all that belongs to it. False if it is unknown.
@@ -75,6 +76,8 @@ package enum AccountBeginning: Hashable, Sendable {
     case begun
     /// An account has a passkey with this identifier: nothing was changed.
     case passkeyTaken
+    /// There is an account of this identifier: nothing was changed.
+    case accountTaken
     /// The store has the maximum of accounts.
     case full
 }
@@ -98,6 +101,8 @@ package enum DeviceJoining: Hashable, Sendable {
     case tooMany
     case closed
     case unknownAccount
+    /// Its key isn't registered any more, or is revoked.
+    case unknownDevice
 }
 
 /// The outcome of the use of a passkey.

@@ -10,9 +10,30 @@ package struct StoreRevocations: Hashable, Sendable {
     package var passkeys: Set<PasskeyMark> = []
     /// Families of refresh tokens that were ended.
     package var families: Set<RefreshFamilyID> = []
+    /// Devices that were removed from their accounts, and haven't joined them again.
+    package var departures: Set<DeviceDeparture> = []
     package var signingKeys = StoredSigningKeys()
 
     package init(keys: Set<KeyID> = []) { self.keys = keys }
+}
+
+/// A device that its account's owner has removed: its sessions as the account end.
+package struct DeviceDeparture: Hashable, Sendable {
+    package let key: KeyID
+    package let account: AccountID
+
+    package init(of key: KeyID, from account: AccountID) { (self.key, self.account) = (key, account) }
+
+    /// - Returns: nil for any other number of bytes than those of a key and an account.
+    package init?(bytes: [UInt8]) {
+        guard let key = KeyID(bytes: Array(bytes.prefix(KeyID.length))),
+            let account = AccountID(bytes: Array(bytes.dropFirst(KeyID.length)))
+        else { return nil }
+        self.init(of: key, from: account)
+    }
+
+    /// The key, and then the account.
+    package var bytes: [UInt8] { key.bytes + account.bytes }
 }
 
 /// Where a gateway learns what other processes have changed in its store: made for polling.

@@ -1,19 +1,22 @@
 import KeyStore
 import PostgreSQL
 
-/// Something that has ended together with what was signed in with it: an account that was closed or removed, a passkey
-/// that was removed, or a family of refresh tokens that was ended.
-struct EndedSubject: Sendable {
+/// Something that has ended together with what was signed in with it: an account that was closed or removed, a passkey or
+/// a device that was removed, or a family of refresh tokens that was ended.
+struct EndedSubject: Hashable, Sendable {
     enum Kind: Int64, Sendable, CaseIterable {
         case account = 1
         case passkey = 2
-        case family = 3
+        /// ``DeviceDeparture/bytes``
+        case departure = 3
+        case family = 4
 
         /// In the feed.
         var change: StoreChanges.Kind {
             switch self {
             case .account: .account
             case .passkey: .passkey
+            case .departure: .departure
             case .family: .family
             }
         }
@@ -37,15 +40,29 @@ extension StoreRevocations {
         switch ended.kind {
         case .account: if let id = AccountID(bytes: ended.bytes) { accounts.insert(id) }
         case .passkey: if let mark = PasskeyMark(bytes: ended.bytes) { passkeys.insert(mark) }
+        case .departure: if let departure = DeviceDeparture(bytes: ended.bytes) { departures.insert(departure) }
         case .family: if let id = RefreshFamilyID(bytes: ended.bytes) { families.insert(id) }
+        }
+    }
+
+    mutating func forget(_ ended: EndedSubject) {
+        switch ended.kind {
+        case .account: if let id = AccountID(bytes: ended.bytes) { accounts.remove(id) }
+        case .passkey: if let mark = PasskeyMark(bytes: ended.bytes) { passkeys.remove(mark) }
+        case .departure: if let departure = DeviceDeparture(bytes: ended.bytes) { departures.remove(departure) }
+        case .family: if let id = RefreshFamilyID(bytes: ended.bytes) { families.remove(id) }
         }
     }
 }
 
 extension PostgreSQLKeyRegistry {
-    /// All, page by page.
-    func ended(after last: EndedSubject?) async throws(KeyRegistryError) -> [EndedSubject] {
-        let values: [SQLValue] = [.integer(last?.kind.rawValue ?? 0), .bytes(last?.bytes ?? [])]
+    /// What has ended within so many milliseconds, by the clock of the store, page by page.
+    func ended(
+        within milliseconds: Int64, after last: EndedSubject?
+    ) async throws(KeyRegistryError) -> [EndedSubject] {
+        let values: [SQLValue] = [
+            .integer(last?.kind.rawValue ?? 0), .bytes(last?.bytes ?? []), .integer(milliseconds),
+        ]
         return try await answer(.ended, values) { rows throws(DatabaseError) in
             try rows.map { row throws(DatabaseError) in try EndedSubject(row) }
         }
@@ -69,7 +86,9 @@ extension SQLStatement {
         "ended", maximumRows: endedAtOnce,
         """
         SELECT kind, subject FROM portcullis.account_end
-        WHERE kind IN (1, 2, 3) AND (kind, subject) > ($1::int8, $2::bytea) ORDER BY kind, subject LIMIT \(endedAtOnce)
+        WHERE kind IN (1, 2, 3, 4) AND (kind, subject) > ($1::int8, $2::bytea)
+            AND ended_at >= portcullis.milliseconds(clock_timestamp()) - $3::int8
+        ORDER BY kind, subject LIMIT \(endedAtOnce)
         """)
     fileprivate static let endedAmong = SQLStatement(
         "ended_among", maximumRows: endedAtOnce,

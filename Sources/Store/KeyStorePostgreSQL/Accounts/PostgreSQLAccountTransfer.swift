@@ -110,7 +110,8 @@ extension AccountRemoval {
         case .passkey:
             guard let mark = PasskeyMark(bytes: ended.bytes) else { throw .malformed }
             self.init(.passkey(mark), at: time)
-        case .family: throw .malformed
+        // Sessions have ended with it; nothing is left to remove elsewhere.
+        case .departure, .family: throw .malformed
         }
     }
 }

@@ -53,6 +53,7 @@ extension PostgreSQLKeyRegistry: AccountStore {
             case 0: return .begun
             case 1: return .passkeyTaken
             case 2: return .full
+            case 3: return .accountTaken
             default: throw .malformed
             }
         }
@@ -84,6 +85,7 @@ extension PostgreSQLKeyRegistry: AccountStore {
             case 3: return .tooMany
             case 4: return .closed
             case 5: return .unknownAccount
+            case 6: return .unknownDevice
             default: throw .malformed
             }
         }
@@ -114,8 +116,10 @@ extension PostgreSQLKeyRegistry: AccountStore {
         try await isDone(.removePasskey, [.bytes(id.bytes), .bytes(mark.bytes), .integer(time)])
     }
 
-    package func remove(device key: KeyID, of id: AccountID) async throws(KeyRegistryError) -> Bool {
-        try await isDone(.removeDevice, [.bytes(id.bytes), .bytes(key.bytes)])
+    package func remove(
+        device key: KeyID, of id: AccountID, at time: Int64
+    ) async throws(KeyRegistryError) -> Bool {
+        try await isDone(.removeDevice, [.bytes(id.bytes), .bytes(key.bytes), .integer(time)])
     }
 
     package func close(_ id: AccountID, at time: Int64) async throws(KeyRegistryError) -> Bool {
@@ -207,7 +211,7 @@ extension SQLStatement {
     fileprivate static let removePasskey = SQLStatement(
         "remove_passkey", isDurable: true, "SELECT portcullis.remove_passkey($1::bytea, $2::bytea, $3::int8)")
     fileprivate static let removeDevice = SQLStatement(
-        "remove_device", isDurable: true, "SELECT portcullis.remove_device($1::bytea, $2::bytea)")
+        "remove_device", isDurable: true, "SELECT portcullis.remove_device($1::bytea, $2::bytea, $3::int8)")
     fileprivate static let closeAccount = SQLStatement(
         "close_account", isDurable: true, "SELECT portcullis.close_account($1::bytea, $2::int8)")
     fileprivate static let forgetAccount = SQLStatement(

@@ -18,8 +18,7 @@ extension PostgreSQLSchema.Migration {
             last_used_at int8,
             closed_at int8
         ) WITH (fillfactor = 70);
-        CREATE INDEX account_unused ON portcullis.account (made_at)
-            WHERE origin = \(AccountOrigin.Kind.open.rawValue) AND last_used_at IS NULL;
+        CREATE INDEX account_unused ON portcullis.account (made_at) WHERE last_used_at IS NULL;
         -- flags: 1 eligible for backups, 2 backed up, 4 the user was verified when it was made
         CREATE TABLE portcullis.passkey (
             mark bytea PRIMARY KEY CHECK (octet_length(mark) = \(PasskeyMark.length)),
@@ -45,13 +44,15 @@ extension PostgreSQLSchema.Migration {
             joined_at int8 NOT NULL
         );
         CREATE INDEX account_device_account ON portcullis.account_device (account_id);
-        -- kind: 1 an account was closed or removed, 2 a passkey was removed. What was signed in with it has ended.
+        -- kind: 1 an account was closed or removed, 2 a passkey was removed, 3 a device (key and account) was removed.
+        -- What was signed in with it has ended.
         CREATE TABLE portcullis.account_end (
             kind int8 NOT NULL,
             subject bytea NOT NULL CHECK (octet_length(subject) <= 64),
             ended_at int8 NOT NULL,
             PRIMARY KEY (kind, subject)
         );
+        CREATE INDEX account_end_time ON portcullis.account_end (ended_at);
 
         """
 
@@ -71,7 +72,7 @@ extension PostgreSQLSchema.Migration {
 
     /// The maximum holds, because one at a time counts. Whoever is one too many is removed again.
     private static let beginning = """
-        -- 0 begun, 1 the passkey is taken, 2 full
+        -- 0 begun, 1 the passkey is taken, 2 full, 3 the account is there
         CREATE FUNCTION portcullis.begin_account(
             id bytea, new_origin int8, new_proof bytea, made int8, maximum int8, new_mark bytea, credential bytea,
             new_public_key bytea, new_count int8, new_flags int8, new_aaguid bytea, new_attestation text,
@@ -80,8 +81,12 @@ extension PostgreSQLSchema.Migration {
         BEGIN
             PERFORM 1 FROM portcullis.passkey p WHERE p.mark = new_mark;
             IF FOUND THEN RETURN 1; END IF;
+            PERFORM 1 FROM portcullis.account a WHERE a.account_id = id;
+            IF FOUND THEN RETURN 3; END IF;
             IF (SELECT count(*) FROM (SELECT 1 FROM portcullis.account LIMIT maximum) a) >= maximum THEN RETURN 2; END IF;
-            INSERT INTO portcullis.account (account_id, origin, proof, made_at) VALUES (id, new_origin, new_proof, made);
+            INSERT INTO portcullis.account (account_id, origin, proof, made_at) VALUES (id, new_origin, new_proof, made)
+            ON CONFLICT DO NOTHING;
+            IF NOT FOUND THEN RETURN 3; END IF;
             INSERT INTO portcullis.passkey VALUES (
                 new_mark, id, credential, new_public_key, new_count, new_flags, new_aaguid, new_attestation, new_label,
                 passkey_made)
@@ -128,7 +133,8 @@ extension PostgreSQLSchema.Migration {
         """
 
     private static let joining = """
-        -- 0 joined, 1 had joined already, 2 taken, 3 too many, 4 closed, 5 unknown account. The rule is Account.joining.
+        -- 0 joined, 1 had joined already, 2 taken, 3 too many, 4 closed, 5 unknown account, 6 unknown
+        -- device. The rule is Account.joining. Nobody forgets or erases the key meanwhile.
         CREATE FUNCTION portcullis.join_device(id bytea, key bytea, new_label text, joined int8)
         RETURNS int8 LANGUAGE plpgsql AS $$
         DECLARE
@@ -138,6 +144,9 @@ extension PostgreSQLSchema.Migration {
             SELECT a.closed_at INTO closed FROM portcullis.account a WHERE a.account_id = id FOR UPDATE;
             IF NOT FOUND THEN RETURN 5; END IF;
             IF closed IS NOT NULL THEN RETURN 4; END IF;
+            PERFORM 1 FROM portcullis.device_key k
+            WHERE k.key_id = key AND k.revoked_at IS NULL AND octet_length(k.public_key) > 0 FOR SHARE;
+            IF NOT FOUND THEN RETURN 6; END IF;
             SELECT d.account_id INTO owner FROM portcullis.account_device d WHERE d.key_id = key;
             IF owner = id THEN
                 UPDATE portcullis.account_device d SET label = new_label WHERE d.key_id = key;
@@ -148,6 +157,8 @@ extension PostgreSQLSchema.Migration {
                 >= \(AccountLimits.maximumDevices) THEN RETURN 3; END IF;
             INSERT INTO portcullis.account_device VALUES (key, id, new_label, joined) ON CONFLICT DO NOTHING;
             IF NOT FOUND THEN RETURN 2; END IF;
+            DELETE FROM portcullis.account_end e WHERE e.kind = 3 AND e.subject = key || id;
+            IF FOUND THEN PERFORM portcullis.note(\(StoreChanges.Kind.departure.rawValue), key || id); END IF;
             PERFORM portcullis.note(\(StoreChanges.Kind.key.rawValue), key);
             RETURN 0;
         END $$;
@@ -209,11 +220,15 @@ extension PostgreSQLSchema.Migration {
             RETURN true;
         END $$;
 
-        CREATE FUNCTION portcullis.remove_device(id bytea, key bytea) RETURNS boolean LANGUAGE plpgsql AS $$
+        CREATE FUNCTION portcullis.remove_device(id bytea, key bytea, ended int8)
+        RETURNS boolean LANGUAGE plpgsql AS $$
         BEGIN
             PERFORM 1 FROM portcullis.account a WHERE a.account_id = id FOR UPDATE;
             DELETE FROM portcullis.account_device d WHERE d.key_id = key AND d.account_id = id;
             IF NOT FOUND THEN RETURN false; END IF;
+            DELETE FROM portcullis.account_end e WHERE e.kind = 3 AND e.subject = key || id;
+            INSERT INTO portcullis.account_end VALUES (3, key || id, ended) ON CONFLICT DO NOTHING;
+            PERFORM portcullis.note(\(StoreChanges.Kind.departure.rawValue), key || id);
             PERFORM portcullis.note(\(StoreChanges.Kind.key.rawValue), key);
             RETURN true;
         END $$;
@@ -254,7 +269,7 @@ extension PostgreSQLSchema.Migration {
         BEGIN
             DELETE FROM portcullis.account WHERE account_id = ANY (ARRAY(
                 SELECT a.account_id FROM portcullis.account a
-                WHERE a.origin = \(AccountOrigin.Kind.open.rawValue) AND a.last_used_at IS NULL AND a.made_at < made_before
+                WHERE a.last_used_at IS NULL AND a.made_at < made_before
                 ORDER BY a.made_at LIMIT batch FOR UPDATE SKIP LOCKED));
             GET DIAGNOSTICS gone = ROW_COUNT;
             DELETE FROM portcullis.account_end e

@@ -10,10 +10,7 @@ enum AccountSchema {
     /// The indexes, by name, table, and columns with their condition.
     static let indexes = [
         ("passkey_account", "passkey", "(account_id)"), ("account_device_account", "account_device", "(account_id)"),
-        (
-            "account_unused", "account",
-            "(made_at) WHERE origin = \(AccountOrigin.Kind.open.rawValue) AND last_used_at IS NULL"
-        ),
+        ("account_unused", "account", "(made_at) WHERE last_used_at IS NULL"),
         ("account_end_time", "account_end", "(ended_at)"),
     ]
 
@@ -61,10 +58,10 @@ enum AccountSchema {
     }
 }
 
-/// Accounts that were closed or removed, passkeys that were removed, and families of refresh tokens that were ended: what
-/// was signed in with them has ended.
+/// Accounts that were closed or removed, passkeys and devices that were removed, and families of refresh tokens that were
+/// ended: what was signed in with them has ended.
 enum AccountEndTable {
-    private static let (account, passkey, family) = (1, 2, 3)
+    private static let (account, passkey, departure, family) = (1, 2, 3, 4)
 
     static func note(_ id: AccountID, at time: Int64, in database: Database) throws {
         try note(account, id.bytes, at: time, in: database)
@@ -78,10 +75,25 @@ enum AccountEndTable {
         try note(family, id.bytes, at: time, in: database)
     }
 
+    static func note(_ gone: DeviceDeparture, at time: Int64, in database: Database) throws {
+        try note(departure, gone.bytes, at: time, in: database)
+    }
+
+    /// The latest time counts: gateways look for what is new.
     private static func note(_ kind: Int, _ subject: [UInt8], at time: Int64, in database: Database) throws {
-        try database.cachedStatement(
-            sql: "INSERT INTO account_end (kind, subject, ended_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-        ).execute(arguments: [kind, Data(subject), time])
+        try forget(kind, subject, in: database)
+        try database.cachedStatement(sql: "INSERT INTO account_end (kind, subject, ended_at) VALUES (?, ?, ?)")
+            .execute(arguments: [kind, Data(subject), time])
+    }
+
+    /// It has joined again.
+    static func forget(_ back: DeviceDeparture, in database: Database) throws {
+        try forget(departure, back.bytes, in: database)
+    }
+
+    private static func forget(_ kind: Int, _ subject: [UInt8], in database: Database) throws {
+        try database.cachedStatement(sql: "DELETE FROM account_end WHERE kind = ? AND subject = ?")
+            .execute(arguments: [kind, Data(subject)])
     }
 
     static func has(_ id: AccountID, in database: Database) throws -> Bool {
@@ -144,14 +156,19 @@ enum AccountEndTable {
         ).execute(arguments: [time])
     }
 
-    /// Of another length one is nobody's, and doesn't keep the others from being heard of.
-    static func read(into revocations: inout StoreRevocations, from database: Database) throws {
-        (revocations.accounts, revocations.passkeys, revocations.families) = ([], [], [])
-        for row in try Row.fetchAll(database.cachedStatement(sql: "SELECT kind, subject FROM account_end")) {
+    /// Replaces them by those since a time. Of another length one is nobody's, and doesn't keep the others from being
+    /// heard of.
+    static func read(into revocations: inout StoreRevocations, since time: Int64, in database: Database) throws {
+        (revocations.accounts, revocations.passkeys) = ([], [])
+        (revocations.departures, revocations.families) = ([], [])
+        let statement = try database.cachedStatement(sql: "SELECT kind, subject FROM account_end WHERE ended_at >= ?")
+        for row in try Row.fetchAll(statement, arguments: [time]) {
             let subject = try StoredValue.bytes(row[1])
             switch try StoredValue.integer(row[0]) {
             case Int64(account): if let id = AccountID(bytes: subject) { revocations.accounts.insert(id) }
             case Int64(passkey): if let mark = PasskeyMark(bytes: subject) { revocations.passkeys.insert(mark) }
+            case Int64(departure):
+                if let gone = DeviceDeparture(bytes: subject) { revocations.departures.insert(gone) }
             case Int64(family): if let id = RefreshFamilyID(bytes: subject) { revocations.families.insert(id) }
             default: break
             }

@@ -62,9 +62,11 @@ extension SQLiteKeyRegistry: AccountStore, ImmediateAccountRegistry {
         }
     }
 
-    package func remove(device key: KeyID, of id: AccountID) async throws(KeyRegistryError) -> Bool {
+    package func remove(
+        device key: KeyID, of id: AccountID, at time: Int64
+    ) async throws(KeyRegistryError) -> Bool {
         try await write { database, deadline throws(KeyRegistryError) in
-            try database.remove(device: key, of: id, until: deadline)
+            try database.remove(device: key, of: id, at: time, until: deadline)
         }
     }
 

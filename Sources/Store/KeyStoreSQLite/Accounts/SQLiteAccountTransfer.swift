@@ -19,18 +19,22 @@ extension SQLiteKeyDatabase {
         }
     }
 
+    /// Gateways look for what is new: what ends here now ends now.
     private static func complete(_ removal: AccountRemoval, in database: Database) throws {
         switch removal.subject {
         case .account(let id):
-            _ = try AccountTable.delete(id, from: database)
-            _ = try RefreshTable.end(.account(id), at: removal.time, in: database)
-            try AccountEndTable.note(id, at: removal.time, in: database)
+            let wasHere = try AccountTable.delete(id, from: database)
+            let time = wasHere ? SQLiteRevocations.now : removal.time
+            _ = try RefreshTable.end(.account(id), at: time, in: database)
+            try AccountEndTable.note(id, at: time, in: database)
         case .passkey(let mark):
-            if let owner = try AccountTable.owner(of: mark, in: database) {
+            let owner = try AccountTable.owner(of: mark, in: database)
+            let time = owner == nil ? removal.time : SQLiteRevocations.now
+            if let owner {
                 _ = try AccountTable.remove(mark, of: owner, in: database)
-                _ = try RefreshTable.end(.passkey(mark), at: removal.time, in: database)
+                _ = try RefreshTable.end(.passkey(mark), at: time, in: database)
             }
-            try AccountEndTable.note(mark, at: removal.time, in: database)
+            try AccountEndTable.note(mark, at: time, in: database)
         }
     }
 
@@ -56,6 +60,8 @@ extension SQLiteKeyDatabase {
         guard completed != known else { return }
         _ = try AccountTable.delete(account.id, from: database)
         try AccountTable.insert(completed, into: database)
-        if let time = completed.closedAt { try AccountEndTable.note(account.id, at: time, in: database) }
+        guard let time = completed.closedAt else { return }
+        let isOpenHere = known.map { !$0.isClosed } ?? false
+        try AccountEndTable.note(account.id, at: isOpenHere ? SQLiteRevocations.now : time, in: database)
     }
 }

@@ -43,6 +43,7 @@ extension SQLiteKeyDatabase: ImmediateAccountRegistry {
         }
         return try administer(until: deadline) { database in
             guard try AccountTable.owner(of: passkey.mark, in: database) == nil else { return .passkeyTaken }
+            guard try AccountTable.standing(of: account.id, from: database) == nil else { return .accountTaken }
             guard try AccountTable.count(in: database) < maximum else { return .full }
             try AccountTable.insert(account, into: database)
             return .begun
@@ -67,9 +68,12 @@ extension SQLiteKeyDatabase: ImmediateAccountRegistry {
     ) throws(KeyRegistryError) -> DeviceJoining {
         try administer(until: deadline) { database in
             guard let known = try AccountTable.fetch(id, from: database) else { return .unknownAccount }
+            let key = try DeviceKeyTable.fetch(device.key, from: database)
+            guard known.isClosed || key.map({ !$0.isErased && !$0.isRevoked }) ?? false else { return .unknownDevice }
             let outcome = known.joining(device, of: try AccountTable.owner(of: device.key, in: database)).outcome
             if outcome == .joined || outcome == .alreadyJoined {
                 try AccountTable.insert(device, of: id, into: database)
+                try AccountEndTable.forget(DeviceDeparture(of: device.key, from: id), in: database)
             }
             return outcome
         }
@@ -103,9 +107,13 @@ extension SQLiteKeyDatabase: ImmediateAccountRegistry {
     }
 
     func remove(
-        device key: KeyID, of id: AccountID, until deadline: DispatchTime? = nil
+        device key: KeyID, of id: AccountID, at time: Int64, until deadline: DispatchTime? = nil
     ) throws(KeyRegistryError) -> Bool {
-        try change(until: deadline) { try AccountTable.remove(key, of: id, in: $0) }
+        try change(until: deadline) { database in
+            guard try AccountTable.remove(key, of: id, in: database) else { return false }
+            try AccountEndTable.note(DeviceDeparture(of: key, from: id), at: time, in: database)
+            return true
+        }
     }
 
     func close(

@@ -71,16 +71,10 @@ package struct SimulatedPasskey: Sendable {
         _ key: SimulatedPasskeyKey, flags: UInt8 = userPresent | userVerified | backupEligible | backedUp,
         countsSignatures: Bool = false
     ) {
-        self.init(key, id: (0..<32).map { _ in .random(in: .min ... .max) }, signCount: 0)
-        (self.flags, self.countsSignatures) = (flags, countsSignatures)
-    }
-
-    /// The same that was made before.
-    init(_ key: SimulatedPasskeyKey, id: [UInt8], signCount: UInt32) {
-        (self.key, credentialID, self.signCount) = (key, id, signCount)
+        self.key = key
+        credentialID = (0..<32).map { _ in .random(in: .min ... .max) }
         aaguid = Array("simulated passes".utf8)
-        flags = Self.userPresent | Self.userVerified | Self.backupEligible | Self.backedUp
-        countsSignatures = false
+        (self.flags, self.countsSignatures, signCount) = (flags, countsSignatures, 0)
     }
 
     /// The result of `navigator.credentials.create()`.

@@ -1,4 +1,3 @@
-import Crypto
 package import FoundationEssentials
 
 /// A simulated authenticator with its passkeys, as a system keeps them for its user: it does what an app's
@@ -73,35 +72,31 @@ package struct VirtualAuthenticator: Sendable {
     }
 }
 
-// Saves an authenticator between runs of a tool.
+// Keeps an authenticator between runs of a tool.
 extension VirtualAuthenticator {
     /// The passkeys with their private keys: for files of a test or a demonstration.
     package struct Saved: Codable, Sendable {
-        struct Passkey: Codable, Sendable {
+        struct Entry: Codable, Sendable {
             let relyingParty: String
-            let user, key, id: Data
-            let signCount: UInt32
+            let user: Data
+            let passkey: SimulatedPasskey.Saved
         }
 
-        let passkeys: [Passkey]
+        let entries: [Entry]
     }
 
     package var saved: Saved {
         Saved(
-            passkeys: entries.compactMap { entry in
-                guard case .es256(let key) = entry.passkey.key else { return nil }
-                return Saved.Passkey(
-                    relyingParty: entry.relyingParty, user: Data(entry.user), key: key.rawRepresentation,
-                    id: Data(entry.passkey.credentialID), signCount: entry.passkey.signCount)
+            entries: entries.map {
+                Saved.Entry(relyingParty: $0.relyingParty, user: Data($0.user), passkey: $0.passkey.saved)
             })
     }
 
     package init(restoring saved: Saved) throws {
-        entries = try saved.passkeys.map { kept in
-            let key = try P256.Signing.PrivateKey(rawRepresentation: kept.key)
-            return Entry(
+        entries = try saved.entries.map { kept in
+            Entry(
                 relyingParty: kept.relyingParty, user: Array(kept.user),
-                passkey: SimulatedPasskey(.es256(key), id: Array(kept.id), signCount: kept.signCount))
+                passkey: try SimulatedPasskey(restoring: kept.passkey))
         }
     }
 }

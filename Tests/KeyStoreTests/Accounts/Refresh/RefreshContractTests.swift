@@ -133,7 +133,7 @@ struct RefreshContractTests {
         _ = try await store.begin(.sample(3, beginner: .device(.sample(1))))
         #expect(try await store.remove(.sample(11), of: .sample(1), at: 5))
         #expect(try await store.use(.sample(0, to: 1, of: 2)) == .unknown)
-        #expect(try await store.remove(device: .sample(1), of: .sample(1)))
+        #expect(try await store.remove(device: .sample(1), of: .sample(1), at: 5))
         #expect(try await store.use(.sample(0, to: 1, of: 3)) == .unknown)
         #expect(try await store.begin(.sample(4, beginner: .passkey(.sample(11)))) == .ended)
         #expect(try await store.begin(.sample(5, beginner: .device(.sample(1)))) == .ended)

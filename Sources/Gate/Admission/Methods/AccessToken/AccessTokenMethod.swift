@@ -55,7 +55,7 @@ package struct AccessTokenMethod: AdmissionMethod {
             moment: request.moment, foreignHost: url.foreignHost)
         return .steps(
             AccessTokenSteps(
-                resource: ResourceSteps(resource, settings) { Self.refusal(of: $0, $1, for: request) }))
+                resource: ResourceSteps(resource, settings) { Self.refusal(of: $0.identity, $1, for: request) }))
     }
 
     /// An unverified token names nobody.

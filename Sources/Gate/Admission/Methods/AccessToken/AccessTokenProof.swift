@@ -70,8 +70,7 @@ package struct AccessTokenProof: AdmissionProof {
 
     private func isSubjectRevoked(by revoked: RevokedCredentials) -> Bool {
         switch subject {
-        case .device(let key):
-            revoked.keys.contains(key) || deviceAccount.map(revoked.accounts.contains) ?? false
+        case .device(let key): revoked.have(key, in: deviceAccount)
         case .grant(let id): revoked.grants.contains(id)
         case .account(let account): account.isEnded(by: revoked)
         case .unknown: true
@@ -92,6 +91,10 @@ package struct AccessTokenProof: AdmissionProof {
 
     package var account: AccountID? {
         if case .account(let account) = subject { account.id } else { deviceAccount }
+    }
+
+    package var origins: [Identity] {
+        if case .account(let account) = subject { Identity.certificates(account.fingerprints ?? []) } else { [] }
     }
 
     package var accountEvidence: AccountEvidence? {

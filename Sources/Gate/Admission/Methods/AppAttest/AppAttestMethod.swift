@@ -123,8 +123,7 @@ package struct AppAttestProof: AdmissionProof {
 
     package func isRevoked(by revocations: Revocations) -> Bool {
         switch revocations {
-        case .store(let revoked):
-            revoked.keys.contains(key) || account.map(revoked.accounts.contains) ?? false
+        case .store(let revoked): revoked.have(key, in: account)
         case .certificates: false
         }
     }

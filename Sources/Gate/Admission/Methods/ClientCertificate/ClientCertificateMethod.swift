@@ -115,4 +115,9 @@ extension Identity {
     package static func certificate(sha256: [UInt8]) -> Identity {
         Identity(method: ClientCertificateMethod.name, subject: Hexadecimal.encode(sha256))
     }
+
+    /// - Parameter fingerprints: in hexadecimal.
+    static func certificates(_ fingerprints: [String]) -> [Identity] {
+        fingerprints.map { Identity(method: ClientCertificateMethod.name, subject: $0) }
+    }
 }

@@ -1,6 +1,8 @@
+import Crypto
 import DPoP
 package import KeyStore
 import StateCoding
+import WireText
 
 /// The account that an access token was issued to, and what it was signed in with. With the account's
 /// standing, it also has what the account ends with.
@@ -15,6 +17,8 @@ package struct AccountSubject: Codable, Hashable, Sendable {
     private(set) var grant: String?
     /// The client certificate that it began with.
     private(set) var certificate: CertificateNumber?
+    /// The SHA-256 of the certificates of its chain, in hexadecimal.
+    private(set) var fingerprints: [String]?
 
     /// - Returns: nil for what no gateway issues.
     init?(_ claims: AccessTokenClaims) {
@@ -31,7 +35,9 @@ package struct AccountSubject: Codable, Hashable, Sendable {
         noted.kind = standing.origin.kind.rawValue
         switch AccountEnd(standing.origin) {
         case .grant(let id): noted.grant = id
-        case .certificate(let proof): noted.certificate = proof.number
+        case .certificate(let proof):
+            noted.certificate = proof.number
+            noted.fingerprints = proof.chain?.fingerprints
         case nil: break
         }
         return noted
@@ -42,6 +48,18 @@ package struct AccountSubject: Codable, Hashable, Sendable {
     func isEnded(by revoked: RevokedCredentials) -> Bool {
         revoked.accounts.contains(id) || credential.isEnded(by: revoked)
             || grant.map(revoked.grants.contains) ?? false
+    }
+}
+
+extension ClientCertificateChain {
+    fileprivate var fingerprints: [String] { certificates.map { Hexadecimal.encode(Array(SHA256.hash(data: $0))) } }
+}
+
+extension AccountStanding {
+    /// By which a block list may have it: itself, and the client certificate that it ends with.
+    package var names: [Identity] {
+        guard case .certificate(let proof) = AccountEnd(origin) else { return [.account(id)] }
+        return [.account(id)] + Identity.certificates(proof.chain?.fingerprints ?? [])
     }
 }
 

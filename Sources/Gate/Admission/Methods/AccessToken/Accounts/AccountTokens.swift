@@ -59,26 +59,30 @@ extension TokenSettings {
 
     /// Signs a token for a player who has just signed in.
     ///
+    /// Services that verify it themselves see that its account ends with a development token.
+    ///
     /// - Parameters:
     ///   - app: `client_id`.
     ///   - proof: of the key that the token is bound to, used up.
     package func accountToken(
-        for account: AccountID, by credential: AccountCredential, app: String, _ proof: VerifiedProof, at moment: Moment
+        for account: AccountStanding, by credential: AccountCredential, app: String, _ proof: VerifiedProof,
+        at moment: Moment
     ) throws(RefusedRequest) -> IssuedAccountToken {
         let (time, nonces) = (moment.date, serverNonces(at: moment))
         let lifetime = accounts?.lifetimeSeconds ?? AccountSettings.defaultLifetimeSeconds
         let id = TokenID.make()
         var claims = AccessTokenClaims(
-            issuer: issuer, audience: [audience], subject: account.text, app: app,
+            issuer: issuer, audience: [audience], subject: account.id.text, app: app,
             admissionMethod: credential.method.label, tokenID: id, issuedAt: time,
-            expiresAt: time + Double(lifetime), boundKey: proof.key.thumbprint)
+            expiresAt: time + Double(lifetime), boundKey: proof.key.thumbprint,
+            isDevelopment: account.origin.kind == .development)
         credential.note(in: &claims)
         guard let signer = keys.signer(at: time), let text = try? claims.sign(with: signer) else {
             throw .unavailable("there is no signing key", FailedCheck(.signingKey))
         }
         let isRenewalDue = self.nonces != .off && nonces.isRenewalDue(proof.nonce, at: time)
         return IssuedAccountToken(
-            text: text, lifetimeSeconds: lifetime, account: account, id: id,
+            text: text, lifetimeSeconds: lifetime, account: account.id, id: id,
             freshNonce: isRenewalDue ? nonces.nonce(at: time) : nil)
     }
 }
