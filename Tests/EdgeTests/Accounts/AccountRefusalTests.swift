@@ -91,6 +91,7 @@ extension EdgeTests {
             ("backup state", { $0.authenticatorData.flags &= ~SimulatedPasskey.backupEligible }),
             ("statement", { $0.changeStatement = { $0 = [(.text("sig"), .bytes([1]))] } }),
             ("identifier", { $0.authenticatorData.credential?.id = [UInt8](repeating: 7, count: 1_024) }),
+            ("short identifier", { $0.authenticatorData.credential?.id = [UInt8](repeating: 7, count: 15) }),
         ]
 
         @Test func `a wrong part of a registration is 401, and makes no account`() async throws {
