@@ -77,6 +77,8 @@ extension EdgeTests {
                 player.passkey.signCount = counter &- 1
                 expectRefusal(try await player.trySignIn(), 401, "passkey_rejected")
             }
+            // The operator is told whose it is: it may have been copied.
+            try await bench.gateway.auditLine("passkey_rejected", try #require(player.account), "passkey ")
             player.passkey.signCount = 42
             try await player.signIn()
         }
