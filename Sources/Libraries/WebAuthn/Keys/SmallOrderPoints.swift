@@ -6,8 +6,7 @@ enum SmallOrderPoints {
     /// The coordinate y, little endian, without the sign of x. 2^255 - 19 is p.
     private static let coordinates: [[UInt8]] = [
         // 0 and 1, and the same as p and p + 1; p - 1.
-        [0] + [UInt8](repeating: 0, count: 31), [1] + [UInt8](repeating: 0, count: 31),
-        nearPrime(0xED), nearPrime(0xEE), nearPrime(0xEC),
+        number(0, 0, 0), number(1, 0, 0), number(0xED, 0xFF, 0x7F), number(0xEE, 0xFF, 0x7F), number(0xEC, 0xFF, 0x7F),
         // Those of order 8.
         [
             0x26, 0xE8, 0x95, 0x8F, 0xC2, 0xB2, 0x27, 0xB0, 0x45, 0xC3, 0xF4, 0x89, 0xF2, 0xEF, 0x98, 0xF0, 0xD5, 0xDF,
@@ -19,8 +18,8 @@ enum SmallOrderPoints {
         ],
     ]
 
-    private static func nearPrime(_ lowest: UInt8) -> [UInt8] {
-        [lowest] + [UInt8](repeating: 0xFF, count: 30) + [0x7F]
+    private static func number(_ lowest: UInt8, _ others: UInt8, _ highest: UInt8) -> [UInt8] {
+        [lowest] + [UInt8](repeating: others, count: 30) + [highest]
     }
 
     /// - Parameter key: 32 bytes. It is public, so the time may depend on it.
