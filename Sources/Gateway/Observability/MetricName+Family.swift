@@ -18,7 +18,7 @@ extension MetricName {
             .processStart, .processOpenFiles, .processMaximumFiles:
             .gauge
         case .buildInfo: .info
-        case .gateDecisions, .authorizations, .registrations, .tokens, .signIns, .requestsRefused,
+        case .gateDecisions, .authorizations, .registrations, .tokens, .signIns, .passkeyCounters, .requestsRefused,
             .internalRequestsRefused, .internalConnectionsRefused, .challengesIssued, .challengesSpent,
             .connectionsAccepted,
             .connectionsRefused, .handshakes, .sessionsOpened, .sessionsEnded, .resumes, .relays,
@@ -36,6 +36,7 @@ extension MetricName {
         case .registrations: "Registrations of devices."
         case .tokens: "Requests for access tokens."
         case .signIns: "Sign-ins of players with a passkey."
+        case .passkeyCounters: "Passkeys refused because their counter has not risen: they may have been copied."
         case .requestsRefused: "Requests that were refused before the gate, answered or not."
         case .internalRequestsRefused: "Requests to the internal listener without its token or a client certificate."
         case .internalConnectionsRefused: "Connections to the internal listener that were closed before a request."

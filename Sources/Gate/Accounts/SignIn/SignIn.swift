@@ -13,6 +13,8 @@ package enum SignInOutcome: Sendable {
 package struct SignIn: Sendable {
     private let services: AccountServices
 
+    static let eligibilityRemark = "the passkey's eligibility for backups has changed"
+
     package init(_ services: AccountServices) { self.services = services }
 
     /// The options for a passkey of any account, fit for autofill. Nothing is stored. For reactors, too.
@@ -57,9 +59,11 @@ package struct SignIn: Sendable {
             let token = try services.tokens.accountToken(
                 for: signedIn.account, signedInWith: signedIn.passkey, app: services.relyingParty.id, signedIn.proof,
                 at: request.moment)
-            let remark = signedIn.isEligibilityChanged ? "the passkey's eligibility for backups has changed" : nil
+            let remark = signedIn.isEligibilityChanged ? Self.eligibilityRemark : nil
             return .signedIn(token, remark: remark)
         } catch {
+            // It is told in full.
+            guard !error.refusal.isCounterRegression else { return .refused(error.refusal) }
             return .refused(gate.afterCountingSignIn(error.refusal, from: address, at: time))
         }
     }
