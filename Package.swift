@@ -177,7 +177,8 @@ let gateway: [Target] = [
 let tools: [Target] = [
     pure("DeviceSimulation", "AppAttest", "StrictDER", crypto, cryptoExtras, x509, asn1),
     program(
-        "portcullis-sim", "AppAttest", "DeviceSimulation", "Reactors", "RelayCore", "StrictJSON", "Telnet", "WireText",
+        "portcullis-sim", "AppAttest", "DeviceSimulation", "PortcullisClient", "Reactors", "RelayCore", "StrictJSON",
+        "Telnet", "WireText",
         crypto, logging, argumentParser, .product(name: "Histogram", package: "hdrhistogram-swift")),
 ]
 
@@ -257,7 +258,7 @@ let testTargets: [Target] = [
         ] + nio,
         // Stand-ins for Apple's modules, which a test compiles by itself.
         exclude: ["AppleStubs"], swiftSettings: houseSettings),
-    tests("PortcullisSimTests", "portcullis-sim", "Telnet"),
+    tests("PortcullisSimTests", "portcullis-sim", "PortcullisClient", "Telnet"),
     tests(
         "HostileTextTests", "EdgeTestKit", "portcullis", "Accounts", "Admission", "AppAttest", "AuditTrail", "CBOR",
         "CharacterSets", "Compression", "DeviceSimulation", "DPoP", "FleetWire", "GatewayServer", "HTTPWire",

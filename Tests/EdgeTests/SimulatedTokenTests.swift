@@ -72,7 +72,7 @@ extension EdgeTests {
             let play = try await stage.run(["device", "connect"], ["--send", "look"])
             #expect(play.ending == .exited(1), "\(play)")
             let id = try #require(
-                try play.errorText.firstMatch(of: /401 app_auth_required \(request ([0-9a-f]{16})\)/), "\(play)"
+                play.errorText.firstMatch(of: /401 app_auth_required \(request ([0-9a-f]{16})\)/), "\(play)"
             ).output.1
             let lines = try await stage.edge.gateway.stop().outputLines
             #expect(lines.contains { $0.contains(id) && $0.contains("app_auth_required") }, "\(lines)")

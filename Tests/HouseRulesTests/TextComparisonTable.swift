@@ -54,6 +54,7 @@ enum TextComparisonTable {
             "Gate/Admission/Lists/SharedSecrets",
             "Gate/Admission/Methods/AccessToken/AccessTokenProof",
             "Gate/Admission/Methods/AppAttest/AppAttestSettings",
+            "Gate/Admission/Methods/Ticket/TicketMethod",
             "Gate/Admission/Methods/MethodName",
             "Gate/Admission/Methods/Revocations",
             "Gate/Admission/Methods/AccessToken/Accounts/AccountSubject",

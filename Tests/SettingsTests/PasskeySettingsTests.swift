@@ -39,7 +39,7 @@ import Testing
     @Test(arguments: [
         ("PASSKEY_ORIGINS", "https://play.example.org"),
         ("PASSKEY_ANDROID_APPS", "org.example.mud:" + String(repeating: "ab", count: 32)), ("ACCOUNT_SIGN_UP", "open"),
-        ("SIGN_UPS_PER_HOUR", "5"), ("MAX_ACCOUNTS", "10"),
+        ("SIGN_UPS_PER_HOUR", "6"), ("MAX_ACCOUNTS", "10"),
     ])
     func `a setting of accounts needs the domain`(name: String, value: String) {
         #expect(bench.problems(bench.least([name: value])) == ["\(name) is set without PASSKEY_RP_ID"])

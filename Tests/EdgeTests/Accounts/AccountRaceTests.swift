@@ -61,7 +61,8 @@ extension EdgeTests {
                 let signedIn = answers.compactMap { $0.field("accessToken") }
                 let refused = answers.compactMap(\.code)
                 #expect(signedIn.count + refused.count == 1 && Set(refused).isSubset(of: ["unknown_credential"]))
-                for token in signedIn + [try #require(player.token)] {
+                let earlier = try #require(player.token)
+                for token in signedIn + [earlier] {
                     player.token = token
                     expectRefusal(try await player.ask("GET", "/api/auth/devices"), 401, "invalid_token")
                     expectRefusal(try await bench.gateway.refusal(player.handshake()), 401, "invalid_token")

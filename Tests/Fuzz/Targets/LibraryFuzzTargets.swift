@@ -15,7 +15,14 @@ let libraryFuzzTargets = [
             let wrapped = Array("{\"v\":".utf8) + raw + Array("}".utf8)
             let inner = try JSONMembers(wrapped, maximumBytes: wrapped.count)
             try require(inner.count == 1 && inner.raw("v").map(Array.init) == Array(raw), "a member stands alone")
+            try require((members.objects(name, atMost: 4) ?? []).count <= 4, "a list has an end")
         }
+        if let options = try? PasskeyRequestOptions(members) {
+            try require(PasskeyOptions.challengeBytes.contains(options.challenge.count), "a challenge is bounded")
+            try require(options.allowed.allSatisfy { !$0.isEmpty && $0.count <= 1_023 }, "a passkey is bounded")
+        }
+        _ = try? PasskeyCreationOptions(members)
+        _ = try? PlayerAccount(members)
     },
     // A status of two bytes, header values that are parted by the byte 1E, and a body.
     FuzzTarget("library-refusal") { bytes in

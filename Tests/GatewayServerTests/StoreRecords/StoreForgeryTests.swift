@@ -73,7 +73,7 @@ struct StoreForgeryTests {
         try await bench.expect("store", "export", back)
         #expect(try SQLiteKeyDatabase(path: back).transferableAccounts(after: nil, limit: 9) == [exported])
         #expect(try await check(back).outputText.contains(", 1 accounts"))
-        #expect(try await bench.expect("store", "check").outputText.contains(", 1 accounts"))
+        #expect(try await bench.run("store", "check").outputText.contains(", 1 accounts"))
     }
 
     /// Also of a file of the first programs, which had neither tokens nor signing keys.

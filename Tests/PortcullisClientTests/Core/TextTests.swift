@@ -89,6 +89,16 @@ struct TextTests {
         #expect(members.object("inner")?.raw("a").map(Array.init) == Array("[1]".utf8))
     }
 
+    @Test func `the objects of a list are read up to a limit`() throws {
+        let read = try members(#"{"list":[ {"a":1} , {"a":[{}]} ],"none":[],"mixed":[{},1],"text":"[]"}"#)
+        #expect(read.objects("list", atMost: 2)?.map { $0.integer("a") } == [1, nil])
+        #expect(read.objects("list", atMost: 1) == nil && read.objects("none", atMost: 0)?.isEmpty == true)
+        for name in [StaticString("mixed"), "text", "absent"] { #expect(read.objects(name, atMost: 9) == nil) }
+        let ids = try members(#"{"id":"AQID","empty":"","number":1,"wrong":"A A="}"#)
+        #expect(ids.bytes("id", 1...3) == [1, 2, 3] && ids.bytes("id", 1...2) == nil && ids.bytes("id", 4...9) == nil)
+        for name in [StaticString("empty"), "number", "wrong", "absent"] { #expect(ids.bytes(name, 1...9) == nil) }
+    }
+
     // MARK: Bytes
 
     @Test func `base64 and hexadecimal agree with Foundation`() {

@@ -43,13 +43,13 @@ struct Stage: Sendable {
 
     /// - Parameter port: of a relay in front of the gateway.
     func bench(
-        port: Int? = nil, attest: SimulatedAppAttest? = nil, secrets: MemorySecretStore = .init(),
-        trust: ServerTrust? = nil,
+        port: Int? = nil, attest: SimulatedAppAttest? = nil, passkeys: SimulatedPasskeys = .init(),
+        secrets: MemorySecretStore = .init(), trust: ServerTrust? = nil,
         developmentToken: String? = nil, _ change: (inout GateConfiguration) -> Void = { _ in }
     ) throws -> Bench {
         let url = port.map { "\(gateway.isTLS ? "https" : "http")://localhost:\($0)" } ?? url
         return try Bench(
-            url, apple: apple, attest: attest, secrets: secrets, trust: trust ?? self.trust,
+            url, apple: apple, attest: attest, passkeys: passkeys, secrets: secrets, trust: trust ?? self.trust,
             developmentToken: developmentToken, change)
     }
 
@@ -60,9 +60,24 @@ struct Stage: Sendable {
         try await player.wait(for: "the confirmation") { $0.outcomes.contains(.delivered(number)) }
     }
 
-    func ticket(uses: Int = 1) async throws -> String {
+    /// With players' accounts.
+    ///
+    /// - Parameter publicPort: of a relay in front of the gateway; nil: its own.
+    static func withAccounts(
+        publicPort: Int? = nil, port: Int? = nil, _ change: (GatewaySettings) -> GatewaySettings = { $0 }
+    ) async throws -> Stage {
+        let port = try port ?? FrontProxy.freePort()
+        return try await Stage {
+            change(
+                $0.setting("WS_PORT", port).setting("PUBLIC_ORIGIN", "https://localhost:\(publicPort ?? port)")
+                    .setting("PASSKEY_RP_ID", "localhost"))
+        }
+    }
+
+    func ticket(uses: Int = 1, account: String? = nil) async throws -> String {
         let output = try await GatewayProcess.run(
-            ["ticket", "--socket", directory.file("control.sock"), "--uses", "\(uses)"])
+            ["ticket", "--socket", directory.file("control.sock"), "--uses", "\(uses)"]
+                + (account.map { ["--account", $0] } ?? []))
         return try #require(output.outputLines.first, "\(output)")
     }
 }

@@ -8,6 +8,7 @@ import PortcullisClientNIO
 struct Bench: Sendable {
     let client: GateClient
     let attest: SimulatedAppAttest
+    let passkeys: SimulatedPasskeys
     let secrets: MemorySecretStore
     let lines = Awaited<[String]>([])
 
@@ -16,7 +17,8 @@ struct Bench: Sendable {
     ///   - clock: nil: the system's.
     init(
         _ url: String, apple: SimulatedApple? = nil, attest: SimulatedAppAttest? = nil,
-        secrets: MemorySecretStore = MemorySecretStore(), clock: ManualClock? = nil, trust: ServerTrust = ServerTrust(),
+        passkeys: SimulatedPasskeys = SimulatedPasskeys(), secrets: MemorySecretStore = MemorySecretStore(),
+        clock: ManualClock? = nil, trust: ServerTrust = ServerTrust(),
         developmentToken: String? = nil, network: any NetworkPath = UnobservedNetworkPath(),
         _ change: (inout GateConfiguration) -> Void = { _ in }
     ) throws {
@@ -30,13 +32,13 @@ struct Bench: Sendable {
         change(&configuration)
         let lines = lines
         let platform = ClientPlatform(
-            transport: try NIOTransport(trust: trust), appAttest: attest, secrets: secrets,
+            transport: try NIOTransport(trust: trust), appAttest: attest, passkeys: passkeys, secrets: secrets,
             clock: clock ?? SystemClock(), network: network, random: { 0.5 }
         ) { level, text in
             lines.update { $0.append("\(level) \(text)") }
         }
         client = GateClient(configuration: configuration, platform: platform)
-        (self.attest, self.secrets) = (attest, secrets)
+        (self.attest, self.passkeys, self.secrets) = (attest, passkeys, secrets)
     }
 }
 

@@ -1,5 +1,6 @@
 package import Accounts
 import Admission
+import KeyStore
 import RelayCore
 import SwiftASN1
 package import WebAuthn
@@ -75,11 +76,13 @@ extension ConfigurationLoader {
     }
 
     /// What was meant for accounts would have no effect. A default that is written out does no harm.
-    private mutating func refuseWithoutDomain(_ values: AccountSection.Values) {
+    private mutating func refuseWithoutDomain(_ values: SectionValues<AccountSection>) {
         let accounts = settings.accounts
         let others: [(any AnySetting, isMeant: Bool)] = [
             (accounts.origins, !values.origins.isEmpty), (accounts.androidApps, !values.androidApps.isEmpty),
             (accounts.attestation, values.attestation != .none), (accounts.signUp, values.signUp == .open),
+            (accounts.signUpsPerHour, values.signUpsPerHour != SignUpLimits.defaultPerHour),
+            (accounts.maximumAccounts, values.maximumAccounts != AccountLimits.defaultMaximumAccounts),
         ]
         for (setting, isMeant) in others where isMeant {
             refuse(

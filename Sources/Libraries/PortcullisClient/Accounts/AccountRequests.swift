@@ -10,7 +10,7 @@ public enum AccountProof: Sendable {
     /// An operator's ticket, once.
     case ticket(String)
     /// Nothing, where anyone may make an account (`ACCOUNT_SIGN_UP=open`).
-    case none
+    case nothing
 }
 
 /// The gate's endpoints of accounts.
@@ -74,7 +74,7 @@ struct AccountRequests: Sendable {
         case .device: return try await assertions.perform { try await post(path, body, $0) }
         case .ticket(let ticket) where isFirst:
             return try await post("\(path)?ticket=\(try QueryText.escaped(ticket))", body, [:])
-        case .ticket, .clientCertificate, .none: return try await post(path, body, [:])
+        case .clientCertificate, .ticket, .nothing: return try await post(path, body, [:])
         }
     }
 

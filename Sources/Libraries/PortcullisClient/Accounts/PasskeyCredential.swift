@@ -18,9 +18,7 @@ public struct PasskeyCredential: Sendable {
         }
     }
 
-    /// A signature of a passkey.
-    ///
-    /// - Parameter userHandle: the account, if the authenticator tells it.
+    /// A signature of a passkey. The user handle is the account, if the authenticator tells it.
     public init(
         assertion id: Data, clientDataJSON: Data, authenticatorData: Data, signature: Data, userHandle: Data?
     ) {

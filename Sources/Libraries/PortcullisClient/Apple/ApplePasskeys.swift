@@ -59,14 +59,12 @@
             controller.delegate = dialog
             controller.presentationContextProvider = dialog
             controller.performRequests()
-            let outcome = dialog.outcome
-            let credential = try await withTaskCancellationHandler {
-                try await outcome.value()
+            defer { withExtendedLifetime((dialog, controller)) {} }
+            return try await withTaskCancellationHandler {
+                try await dialog.outcome.value()
             } onCancel: {
-                outcome.finish(.failure(CancellationError()))
+                dialog.outcome.finish(.failure(CancellationError()))
             }
-            withExtendedLifetime((dialog, controller)) {}
-            return credential
         }
 
         func presentationAnchor(for controller: ASAuthorizationController) -> ASPresentationAnchor { window }
@@ -91,10 +89,8 @@
         }
 
         func authorizationController(controller: ASAuthorizationController, didCompleteWithError error: any Error) {
-            let error = error as NSError
-            let failure = PasskeyFailure(
-                domain: error.domain, code: error.code, own: ASAuthorizationError.errorDomain)
-            outcome.finish(.failure(failure))
+            let (error, own) = (error as NSError, ASAuthorizationError.errorDomain)
+            outcome.finish(.failure(PasskeyFailure(domain: error.domain, code: error.code, own: own)))
         }
 
         /// Apple declares these without saying whether they are there.

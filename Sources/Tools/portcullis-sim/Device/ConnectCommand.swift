@@ -50,12 +50,7 @@ extension DeviceCommand {
             settings.certificatePath = try ReadableFile.check(certificate, of: "--certificate")
             settings.privateKeyPath = try ReadableFile.check(key, of: "--key")
             settings.subprotocols = ["telnet"]
-            switch try await play(on: reactor, settings) {
-            case .played: return
-            case .broken(code: nil): throw SimOutput.failure("the connection broke: no close code came.")
-            case .broken(code: let code?): throw SimOutput.failure("the session ended with the close code \(code).")
-            case .refused(let failure): throw try gateway.failure(of: failure)
-            }
+            try await play(on: reactor, settings).check(gateway)
         }
 
         private func play(on reactor: Reactor, _ settings: EdgeClientSettings) async throws -> Play.Outcome {
@@ -81,6 +76,18 @@ extension DeviceCommand {
                 ("X-App-Assert-Data", Data(assertion).base64EncodedString()),
                 ("X-App-Assert-Nonce", nonce),
             ]
+        }
+    }
+}
+
+extension Play.Outcome {
+    /// - Throws: an `ExitCode`, after the reason was reported, unless the session ended in order.
+    func check(_ gateway: DeviceCommand.GatewayOptions) throws {
+        switch self {
+        case .played: return
+        case .broken(code: nil): throw SimOutput.failure("the connection broke: no close code came.")
+        case .broken(code: let code?): throw SimOutput.failure("the session ended with the close code \(code).")
+        case .refused(let failure): throw try gateway.failure(of: failure)
         }
     }
 }

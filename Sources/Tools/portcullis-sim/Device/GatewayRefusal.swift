@@ -47,6 +47,8 @@ enum GatewayRefusal {
         case "attestation_failed":
             "give --authority, so that the device can register. The gateway has to trust its root."
         case "invalid_token": "a development token has to be one of portcullis dev-tokens, and may have expired."
+        case "sign_up_refused": "ACCOUNT_SIGN_UP says how an account begins: --device, --ticket or --open."
+        case "unknown_credential": "the account or the passkey is gone: portcullis-sim account sign-up makes new ones."
         case "clock_skew": "this machine's clock and the gateway's differ by more than 30 s."
         case "rate_limited", "at_capacity", "draining": "try again later."
         default: nil

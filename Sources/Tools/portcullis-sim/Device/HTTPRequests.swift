@@ -32,7 +32,18 @@ final class HTTPRequests: Sendable {
         _ method: String, _ url: WebURL, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil,
         streamed: (@Sendable (UnsafeRawBufferPointer) -> Void)? = nil
     ) async throws -> HTTPClientAnswer {
-        let result = await withCheckedContinuation { continuation in
+        switch await exchange(method, url, headers: headers, body: body, streamed: streamed) {
+        case .success(let answer): return answer
+        case .failure(let failure): throw url.unreachable(failure.reason)
+        }
+    }
+
+    /// The same for a caller that reports failures itself.
+    func exchange(
+        _ method: String, _ url: WebURL, headers: [(name: String, value: String)], body: [UInt8]?,
+        streamed: (@Sendable (UnsafeRawBufferPointer) -> Void)? = nil
+    ) async -> Result<HTTPClientAnswer, HTTPClientFailure> {
+        await withCheckedContinuation { continuation in
             reactor.submit { [self] in
                 do throws(ReactorError) {
                     try client(of: url)
@@ -43,10 +54,6 @@ final class HTTPRequests: Sendable {
                     continuation.resume(returning: .failure(HTTPClientFailure(reason: "\(error)")))
                 }
             }
-        }
-        switch result {
-        case .success(let answer): return answer
-        case .failure(let failure): throw url.unreachable(failure.reason)
         }
     }
 }
