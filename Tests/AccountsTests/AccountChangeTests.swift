@@ -60,6 +60,25 @@ struct AccountChangeTests {
         #expect(bench.store.account(account) == nil)
     }
 
+    @Test mutating func `say that the passkey's eligibility for backups has changed`() async throws {
+        _ = bench.store.join(AccountDevice(key: .sample(9), label: "", joinedAt: 1), to: account)
+        bench.passkey.flags ^= SimulatedPasskey.backupEligible | SimulatedPasskey.backedUp
+        let request = try bench.request("/x", freshBody())
+        let removed = await changes.removeDevice(KeyID.sample(9).base64, request, of: bench.player(account)) { act in
+            #expect(act.detail == "key \(KeyID.sample(9)), the passkey's eligibility for backups has changed")
+            return nil
+        }
+        #expect(removed.refusal == nil)
+        #expect(bench.store.account(account)?.passkeys.first?.isBackupEligible == false)
+    }
+
+    @Test mutating func `are refused for an unknown passkey only with a challenge of this gate`() async throws {
+        let body = #"{"passkey":\#(try bench.authentication(over: [UInt8](repeating: 1, count: 32)))}"#
+        let refusal = await changes.removeAccount(bench.request("/x", body), of: bench.player(account)) { _ in nil }
+            .refusal
+        #expect(refusal?.failed.check == .challenge)
+    }
+
     @Test mutating func `are limited by account`() async throws {
         let player = bench.player(account)
         let device = AccountDevice(key: .sample(9), label: "", joinedAt: 1)

@@ -84,6 +84,18 @@ struct SignInTests {
         #expect(refusal.status == 404 && refusal.code == .unknownCredential)
     }
 
+    /// So nobody is told without options which passkeys are known.
+    @Test mutating func `is rejected for an unknown passkey with a challenge that isn't good`() async throws {
+        bench.passkey = SimulatedPasskey(.es256())
+        let challenge = try bench.challenge(in: bench.requestOptions())
+        let late = try await bench.signIn(bench.authentication(over: challenge), at: start + 300_000).refusal
+        let foreign = try await bench.signIn(bench.authentication(over: [UInt8](repeating: 1, count: 32))).refusal
+        for refusal in [late, foreign] {
+            #expect(refusal?.code == .passkeyRejected && refusal?.failed.check == .challenge)
+        }
+        #expect(try await bench.signIn(bench.authentication(over: challenge)).refusal?.code == .unknownCredential)
+    }
+
     @Test(arguments: [nil, [UInt8](repeating: 1, count: 16)])
     mutating func `is refused without the user handle of the account`(userHandle: [UInt8]?) async throws {
         bench.userHandle = userHandle
@@ -103,6 +115,14 @@ struct SignInTests {
         bench.passkey.signCount = 6
         let refusal = try await signIn().refusal
         #expect(refusal?.code == .passkeyRejected && refusal?.failed.check == .counter)
+        let passkey = try #require(bench.store.account(account)?.passkeys.first)
+        #expect(refusal?.isCounterRegression == true && refusal?.signer == account.text)
+        #expect(refusal?.detail.contains("passkey \(passkey.mark.text), ") == true)
+        // Without a right signature it is none.
+        let challenge = try bench.challenge(in: bench.requestOptions())
+        let forged = try bench.authentication(over: challenge) { $0.key = .es256() }
+        let rejected = try await bench.signIn(forged).refusal
+        #expect(rejected?.isCounterRegression == false && rejected?.signer == nil)
     }
 
     @Test mutating func `names what the bare form of a key and a signature lacks`() async throws {

@@ -18,7 +18,8 @@ import Testing
         let settings = bench.least(["PASSKEY_RP_ID": domain, "PUBLIC_ORIGIN": origin])
         let passkeys = try #require(try bench.load(settings).configuration.passkeys)
         #expect(passkeys.relyingPartyID == domain)
-        #expect(Set(passkeys.pages) == [origin, "https://" + domain])
+        #expect(passkeys.pages == [origin])
+        #expect(Set(passkeys.origins) == [origin, "https://" + domain])
         #expect(try bench.warnings(settings).filter { $0.hasPrefix("PASSKEY_") } == [])
     }
 
@@ -44,8 +45,42 @@ import Testing
         #expect(bench.problems(bench.least([name: value])) == ["\(name) is set without PASSKEY_RP_ID"])
     }
 
+    @Test(arguments: [
+        ("http://mud.example.org", "PUBLIC_ORIGIN has no TLS, without which no passkey works"),
+        ("https://192.0.2.7", "PUBLIC_ORIGIN is an IP address, where no passkey works"),
+        ("https://[2001:db8::1]:6200", "PUBLIC_ORIGIN is an IP address, where no passkey works"),
+    ])
+    func `a public origin where no passkey works is refused`(origin: String, problem: String) {
+        let settings = bench.least(["PASSKEY_RP_ID": "mud.example.org", "PUBLIC_ORIGIN": origin])
+        #expect(bench.problems(settings) == [problem])
+    }
+
+    @Test func `the public origin has no TLS on this machine alone`() {
+        let settings = bench.least(["PASSKEY_RP_ID": "localhost", "PUBLIC_ORIGIN": "http://localhost:8080"])
+        #expect(bench.problems(settings) == [])
+    }
+
+    @Test func `pages that are named are all that is accepted`() throws {
+        let settings = bench.least([
+            "PASSKEY_RP_ID": "mud.example.org", "PUBLIC_ORIGIN": "https://mud.example.org",
+            "PASSKEY_ORIGINS": "https://play.mud.example.org",
+        ])
+        let passkeys = try #require(try bench.load(settings).configuration.passkeys)
+        #expect(passkeys.pages == ["https://play.mud.example.org"] && passkeys.origins == passkeys.pages)
+    }
+
+    @Test func `players have no shared secret`() {
+        let settings = bench.least([
+            "PASSKEY_RP_ID": "mud.example.org", "PUBLIC_ORIGIN": "https://mud.example.org",
+            "AUTH_MODE": "shared-secret",
+        ])
+        #expect(bench.problems(settings).contains("PASSKEY_RP_ID is set while AUTH_MODE is shared-secret"))
+    }
+
     @Test func `accounts that anyone may make are warned of`() throws {
-        let settings = bench.least(["PASSKEY_RP_ID": "mud.example.org", "ACCOUNT_SIGN_UP": "open"])
+        let settings = bench.least([
+            "PASSKEY_RP_ID": "mud.example.org", "ACCOUNT_SIGN_UP": "open", "PUBLIC_ORIGIN": "https://mud.example.org",
+        ])
         let warnings = try bench.warnings(settings)
         #expect(warnings.contains { $0.hasPrefix("ACCOUNT_SIGN_UP: is open: anyone may make an account.") })
         #expect(warnings.contains { $0.contains("has no route with admit=passkey") })

@@ -78,6 +78,34 @@ struct KeyTests {
         }
     }
 
+    /// Of RFC 8032, section 5.1: 2^255 - 19 is written ED FF … 7F.
+    @Test func `of EdDSA is no point of small order`() throws {
+        let entries = try SimulatedPasskeyKey.edDSA().coseEntries
+        func near(_ lowest: UInt8, _ others: UInt8, _ highest: UInt8) -> [UInt8] {
+            [lowest] + [UInt8](repeating: others, count: 30) + [highest]
+        }
+        let ofOrder8 = [
+            "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+            "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+        ].map { text in
+            stride(from: 0, to: 64, by: 2).map { place in
+                let start = text.index(text.startIndex, offsetBy: place)
+                return UInt8(text[start..<text.index(start, offsetBy: 2)], radix: 16) ?? 0
+            }
+        }
+        let points = [
+            near(0, 0, 0), near(1, 0, 0), near(0xEC, 0xFF, 0x7F), near(0xED, 0xFF, 0x7F), near(0xEE, 0xFF, 0x7F),
+        ]
+        for var point in points + ofOrder8 {
+            for _ in 0..<2 {
+                var other = entries
+                other[3].1 = .bytes(point)
+                #expect(fault(other) == .smallOrder, "\(point)")
+                point[31] ^= 0x80
+            }
+        }
+    }
+
     @Test func `of ES384 is on P-384`() throws {
         let entries = try SimulatedPasskeyKey.es384().coseEntries
         #expect(fault(entries) == nil)

@@ -33,6 +33,9 @@ package struct AccountServices: Sendable {
     package var limits: EndpointLimits
     package var signUps: SignUpLimits
     package var refresh: RefreshRules
+    /// Pages, `https://…`: browsers let those of other domains use its passkeys by a file, and they may call its
+    /// endpoints. Apps on iOS have an origin that isn't among them, unless it is a page's, too.
+    package var relatedOrigins: [String] = []
 
     package init(
         name: String, relyingParty: RelyingParty, policy: RegistrationPolicy, signUp: SignUpRule, maximumAccounts: Int,
@@ -52,9 +55,6 @@ extension AccountServices {
 
     /// The method of players who sign in.
     package static let method = Identity.account(.random()).method
-
-    /// Pages of other origins than the relying party's own domain: browsers let them use its passkeys by a file.
-    package var relatedOrigins: [String] { relyingParty.origins.filter { $0.utf8.starts(with: "https://".utf8) } }
 
     /// A challenge that this gateway has found to be unused counts as spent when the whole fleet knows it.
     func confirm(_ challenge: SpentPasskeyChallenge, at moment: Moment) async throws(RefusedRequest) {
@@ -86,6 +86,11 @@ extension RefusedRequest {
             Refusal(
                 .passkeyRejected, detail: detail,
                 failed: FailedCheck(check, expected: expected, received: received)))
+    }
+
+    /// Of a counter behind a right signature: the operator is told which passkey may have been copied.
+    func ofPasskey(_ mark: PasskeyMark, in account: AccountID) -> RefusedRequest {
+        RefusedRequest(refusal.signed(by: account.text, "passkey \(mark.text), \(refusal.detail)"))
     }
 
     /// - Parameter problem: names members, and quotes nothing.

@@ -13,7 +13,7 @@ extension GatewayParts {
         guard let passkeys = state.start.passkeys, let store = state.store else { return nil }
         let policy = RegistrationPolicy(
             attestation: passkeys.anchors == nil ? .none : .required, anchors: passkeys.anchors ?? [:])
-        return AccountServices(
+        var services = AccountServices(
             name: live.tickets.webClientTitle ?? passkeys.relyingPartyID,
             relyingParty: RelyingParty(id: passkeys.relyingPartyID, origins: passkeys.origins), policy: policy,
             signUp: live.accounts.signUp, maximumAccounts: live.accounts.maximumAccounts,
@@ -21,13 +21,19 @@ extension GatewayParts {
             keys: store.keys, challenges: state.passkeyChallenges, limits: state.endpoints, signUps: state.signUps,
             refresh: RefreshRules(
                 lifetimeDays: live.tokens.refreshLifetimeDays, repeatSeconds: live.tokens.refreshRepeatSeconds))
+        services.relatedOrigins = securePages(passkeys)
+        return services
+    }
+
+    private static func securePages(_ passkeys: GatewayConfiguration.Passkeys) -> [String] {
+        passkeys.pages.filter { $0.utf8.starts(with: "https://".utf8) }
     }
 
     static func platformFiles(_ pinned: StartupPinned, _ state: GatewayState) -> PlatformFiles? {
         state.start.passkeys.map { passkeys in
             PlatformFiles(
                 apps: pinned.appAttest?.apps.map(\.description) ?? [], androidApps: passkeys.androidApps,
-                origins: passkeys.pages.filter { $0.utf8.starts(with: "https://".utf8) })
+                origins: securePages(passkeys))
         }
     }
 }

@@ -72,6 +72,8 @@ package final class GatewayMetrics: Sendable {
         counter(.refreshes, [("outcome", outcome.rawValue), ("reason", reason.rawValue)]).increment()
     }
 
+    package func passkeyCounterRefused() { counter(.passkeyCounters).increment() }
+
     /// A request refused before the gate, answered or not.
     package func requestRefused(reason: some MetricLabel) {
         counter(.requestsRefused, [("reason", reason.rawValue)]).increment()

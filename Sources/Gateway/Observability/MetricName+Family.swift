@@ -18,7 +18,8 @@ extension MetricName {
             .processStart, .processOpenFiles, .processMaximumFiles:
             .gauge
         case .buildInfo: .info
-        case .gateDecisions, .authorizations, .registrations, .tokens, .signIns, .refreshes, .requestsRefused,
+        case .gateDecisions, .authorizations, .registrations, .tokens, .signIns, .passkeyCounters, .refreshes,
+            .requestsRefused,
             .internalRequestsRefused, .internalConnectionsRefused, .challengesIssued, .challengesSpent,
             .connectionsAccepted,
             .connectionsRefused, .handshakes, .sessionsOpened, .sessionsEnded, .resumes, .relays,
@@ -36,6 +37,7 @@ extension MetricName {
         case .registrations: "Registrations of devices."
         case .tokens: "Requests for access tokens."
         case .signIns: "Sign-ins of players with a passkey, or with a device of their account."
+        case .passkeyCounters: "Passkeys refused because their counter has not risen: they may have been copied."
         case .refreshes: "Uses of refresh tokens."
         case .requestsRefused: "Requests that were refused before the gate, answered or not."
         case .internalRequestsRefused: "Requests to the internal listener without its token or a client certificate."

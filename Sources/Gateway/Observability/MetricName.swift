@@ -6,6 +6,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case registrations = "portcullis_registrations_total"
     case tokens = "portcullis_tokens_total"
     case signIns = "portcullis_sign_ins_total"
+    case passkeyCounters = "portcullis_passkey_counters_refused_total"
     case refreshes = "portcullis_refreshes_total"
     case requestsRefused = "portcullis_requests_refused_total"
     case internalRequestsRefused = "portcullis_internal_requests_refused_total"

@@ -78,7 +78,7 @@ final class EdgeRouter: EdgeHandler {
         case .refuse(let refusal):
             let context = RequestContext(client: address, peer: peer, reactor: reactor)
             record.requestRefused(refusal, context)
-            return .refuse(JSONAnswers.refusal(refusal, requestID: context.id))
+            return .refuse(related(JSONAnswers.refusal(refusal, requestID: context.id), named))
         case .close:
             settings.metrics.requestRefused(reason: RefusalCode.rateLimited)
             return .close
@@ -198,7 +198,13 @@ final class EdgeRouter: EdgeHandler {
 
     private func refuse(_ exchange: HTTPExchange, _ refusal: Refusal, _ context: RequestContext) {
         record.requestRefused(refusal, context)
-        exchange.respond(JSONAnswers.refusal(refusal, requestID: context.id))
+        exchange.respond(related(JSONAnswers.refusal(refusal, requestID: context.id), exchange.head))
+    }
+
+    /// Pages of related origins may read refusals of the endpoints of accounts, wherever they are made.
+    private func related(_ answer: HTTPAnswer, _ head: RequestHead?) -> HTTPAnswer {
+        guard let accounts, let head, AccountPath.covers(head) else { return answer }
+        return accounts.admitting(answer, head)
     }
 }
 

@@ -2,6 +2,7 @@ import AppAttest
 import DeviceSimulation
 import Foundation
 import KeyStore
+import KeyStoreTestKit
 import Testing
 import WireText
 

@@ -108,6 +108,17 @@ struct AccountTicketTests {
         return principal
     }
 
+    /// It reads no account in it, and its holder can't be read.
+    @Test func `is nobody's at a gateway of an earlier version`() throws {
+        let content = TicketContent(
+            id: TicketID(), holder: .ofAccountTicket(TicketID()), route: nil,
+            expires: start.unixMilliseconds + 60_000, chainEnd: start.unixMilliseconds + 60_000)
+        #expect(throws: CarriedStateFault.self) {
+            try HeldTicket(content).principal(
+                by: bench.gate.carrier, at: (start.unixMilliseconds, start.monotonic))
+        }
+    }
+
     @Test func `is good at every gateway of a fleet, once, and opens no session there`() throws {
         var fleet = try FleetBench()
         for number in fleet.gateways.indices {

@@ -3,6 +3,7 @@ import DPoP
 import DeviceSimulation
 import Foundation
 import KeyStore
+import KeyStoreTestKit
 import Testing
 
 @testable import Admission

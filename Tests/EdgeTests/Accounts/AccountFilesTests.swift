@@ -126,6 +126,11 @@ extension EdgeTests {
                     }
                 }
             }
+            // Those that are made before the endpoints, too.
+            for (method, path) in [("PUT", "/api/auth/devices"), ("GET", "/api/auth/x"), ("X", "/api/auth/account")] {
+                let answer = try await player.request(method, path, fields: "Origin: https://play.example\r\n")
+                #expect(answer.status >= 400 && answer["access-control-allow-origin"] == "https://play.example")
+            }
             for (method, path) in [("POST", "/token"), ("GET", "/health"), ("POST", "/ticket")] {
                 let answer = try await player.request(method, path, fields: "Origin: https://play.example\r\n")
                 #expect(answer["access-control-allow-origin"] == nil, "\(answer)")

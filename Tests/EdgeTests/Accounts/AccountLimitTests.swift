@@ -51,6 +51,20 @@ extension EdgeTests {
             try await Edge.expectEcho(player.open())
         }
 
+        @Test func `what is wrong with a change counts as a failed upgrade`() async throws {
+            let bench = try await AccountEdge.start { $0.setting("FAILED_UPGRADES_PER_MINUTE", 5) }
+            var player = try await bench.signedIn()
+            for _ in 0..<5 {
+                let wrong = try player.authentication(over: Player.options(await player.requestOptions())) {
+                    $0.key = .es256()
+                }
+                let answer = try await player.ask("DELETE", "/api/auth/account", #"{"passkey":\#(wrong)}"#)
+                expectRefusal(answer, 401, "passkey_rejected")
+            }
+            expectRefusal(try await bench.gateway.refusal(Handshake()), 429, "rate_limited")
+            expectSuccess(try await player.delete("account"))
+        }
+
         @Test func `strangers make few accounts, and so does each player with a proof`() async throws {
             let bench = try await AccountEdge.start {
                 $0.setting("ACCOUNT_SIGN_UP", "open").setting("SIGN_UPS_PER_HOUR", 2)

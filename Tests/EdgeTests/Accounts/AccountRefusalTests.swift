@@ -77,6 +77,8 @@ extension EdgeTests {
                 player.passkey.signCount = counter &- 1
                 expectRefusal(try await player.trySignIn(), 401, "passkey_rejected")
             }
+            // The operator is told whose it is: it may have been copied.
+            try await bench.gateway.auditLine("passkey_rejected", try #require(player.account), "passkey ")
             player.passkey.signCount = 42
             try await player.signIn()
         }
@@ -91,6 +93,7 @@ extension EdgeTests {
             ("backup state", { $0.authenticatorData.flags &= ~SimulatedPasskey.backupEligible }),
             ("statement", { $0.changeStatement = { $0 = [(.text("sig"), .bytes([1]))] } }),
             ("identifier", { $0.authenticatorData.credential?.id = [UInt8](repeating: 7, count: 1_024) }),
+            ("short identifier", { $0.authenticatorData.credential?.id = [UInt8](repeating: 7, count: 15) }),
         ]
 
         @Test func `a wrong part of a registration is 401, and makes no account`() async throws {

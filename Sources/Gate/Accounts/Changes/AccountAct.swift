@@ -18,8 +18,10 @@ package struct AccountAct: Hashable, Sendable {
     /// Beside the kind: what it began with, or which device. Nothing in it is the player's own words.
     package let detail: String
 
-    init(_ kind: Kind, of account: AccountID, _ detail: String = "") {
-        (self.kind, self.account, self.detail) = (kind, account, detail)
+    /// - Parameter remark: about the passkey that was used for it.
+    init(_ kind: Kind, of account: AccountID, _ detail: String = "", _ remark: String? = nil) {
+        let texts = [detail, remark ?? ""].filter { !$0.utf8.isEmpty }
+        (self.kind, self.account, self.detail) = (kind, account, texts.joined(separator: ", "))
     }
 
     /// Writes the audit line of an act right before it is done. If it returns a refusal, that is the answer and nothing

@@ -29,11 +29,11 @@ package struct AccountChanges: Sendable {
     package func removePasskey(
         _ id: String, _ request: TokenRequest, of principal: Principal, unless record: AccountAct.Record
     ) async -> Result<Void, RefusedRequest> {
-        await change(request, of: principal) { account throws(RefusedRequest) in
+        await change(request, of: principal) { account, remark throws(RefusedRequest) in
             guard let credential = Base64URL.decode(id) else { throw Self.notFound }
             let mark = PasskeyMark.of(credential)
             guard try await known(account).passkeys.contains(where: { $0.mark == mark }) else { throw Self.notFound }
-            try Self.note(AccountAct(.passkeyRemoved, of: account, "passkey \(mark.text)"), record)
+            try Self.note(AccountAct(.passkeyRemoved, of: account, "passkey \(mark.text)", remark), record)
             _ = try await stored { () throws(KeyRegistryError) in
                 try await services.store.remove(mark, of: account, at: request.moment.unixMilliseconds)
             }
@@ -44,10 +44,10 @@ package struct AccountChanges: Sendable {
     package func removeDevice(
         _ id: String, _ request: TokenRequest, of principal: Principal, unless record: AccountAct.Record
     ) async -> Result<Void, RefusedRequest> {
-        await change(request, of: principal) { account throws(RefusedRequest) in
+        await change(request, of: principal) { account, remark throws(RefusedRequest) in
             guard let key = KeyID(text: id) else { throw Self.notFound }
             guard try await known(account).devices.contains(where: { $0.key == key }) else { throw Self.notFound }
-            try Self.note(AccountAct(.deviceRemoved, of: account, "key \(key)"), record)
+            try Self.note(AccountAct(.deviceRemoved, of: account, "key \(key)", remark), record)
             _ = try await stored { () throws(KeyRegistryError) in
                 try await services.store.remove(
                     device: key, of: account, at: request.moment.unixMilliseconds)
@@ -58,8 +58,8 @@ package struct AccountChanges: Sendable {
     package func removeAccount(
         _ request: TokenRequest, of principal: Principal, unless record: AccountAct.Record
     ) async -> Result<Void, RefusedRequest> {
-        await change(request, of: principal) { account throws(RefusedRequest) in
-            try Self.note(AccountAct(.accountRemoved, of: account), record)
+        await change(request, of: principal) { account, remark throws(RefusedRequest) in
+            try Self.note(AccountAct(.accountRemoved, of: account, "", remark), record)
             _ = try await stored { () throws(KeyRegistryError) in
                 try await services.store.forget(account, at: request.moment.unixMilliseconds)
             }
@@ -70,14 +70,14 @@ package struct AccountChanges: Sendable {
 
     private func change(
         _ request: TokenRequest, of principal: Principal,
-        _ body: (AccountID) async throws(RefusedRequest) -> Void
+        _ body: (AccountID, _ remark: String?) async throws(RefusedRequest) -> Void
     ) async -> Result<Void, RefusedRequest> {
         do throws(RefusedRequest) {
             let (account, key) = try signedIn(principal)
             let read = try AccountBody(request.body, maximumBytes: services.maximumBodyBytes)
-            try await FreshPasskey(services).require(read, of: account, key: key, at: request.moment)
+            let remark = try await FreshPasskey(services).require(read, of: account, key: key, at: request.moment)
             try refuseTooMany(of: account, at: request.moment)
-            try await body(account)
+            try await body(account, remark)
             return .success(())
         } catch {
             return .failure(error)
@@ -139,7 +139,7 @@ extension AccountChanges {
             let body = try AccountBody(request.body, maximumBytes: services.maximumBodyBytes)
             let assertion = try DeviceAssertion(try body.object("assertion"), devices)
             let label = try body.label()
-            try await FreshPasskey(services).require(body, of: account, key: key, at: request.moment)
+            let remark = try await FreshPasskey(services).require(body, of: account, key: key, at: request.moment)
             let challenge = try services.challenges.spend(
                 assertion.challenge, for: .device, binding: account.bytes, at: request.moment.monotonic
             ).spent()
@@ -148,7 +148,7 @@ extension AccountChanges {
                 over: DeviceChallenge(bytes: assertion.challenge, account: account).clientDataHash,
                 spending: challenge, asking: services.keys, at: request.moment)
             try refuseTooMany(of: account, at: request.moment)
-            try Self.note(AccountAct(.deviceJoined, of: account, "key \(id)"), record)
+            try Self.note(AccountAct(.deviceJoined, of: account, "key \(id)", remark), record)
             let device = AccountDevice(key: id, label: label, joinedAt: request.moment.unixMilliseconds)
             let joining = try await stored { () throws(KeyRegistryError) in
                 try await services.store.join(device, to: account)

@@ -186,14 +186,20 @@ package struct PasskeyRegistration: Sendable {
         _ response: RegistrationResponse, _ clientData: CollectedClientData, _ challenge: [UInt8], _ label: String,
         at moment: Moment
     ) async throws(RefusedRequest) -> Passkey {
+        let passkey: Passkey
         do throws(CeremonyError) {
             let verified = try await RegistrationVerifier(
                 relyingParty: services.relyingParty, policy: services.policy
             ).verify(response, challenge: challenge, at: moment.date)
-            return Passkey(verified, label: label, at: moment)
+            passkey = Passkey(verified, label: label, at: moment)
         } catch {
             throw error.refusal(in: clientData, of: services.relyingParty)
         }
+        // None has the name of an endpoint, and none is guessed.
+        guard passkey.credentialID.count >= AccountLimits.minimumCredentialIDBytes else {
+            throw .rejected("passkey: the identifier is too short", .credentialID)
+        }
+        return passkey
     }
 
     private func begin(
@@ -257,7 +263,9 @@ extension AccountID {
     /// Of random bytes, such as the mark of a ticket.
     static func of(_ bytes: [UInt8]) -> AccountID {
         let hash = SHA256.hash(data: Array("portcullis account\0".utf8) + bytes)
-        guard let id = AccountID(bytes: Array(hash.prefix(length))) else { preconditionFailure("SHA-256 has 32 bytes.") }
+        guard let id = AccountID(bytes: Array(hash.prefix(length))) else {
+            preconditionFailure("SHA-256 has 32 bytes.")
+        }
         return id
     }
 

@@ -45,7 +45,9 @@ struct PasskeyProof: Sendable {
                 isBackedUp: record.isBackedUp, time: moment.unixMilliseconds)
             return (use, verified.isBackupEligibilityChanged)
         } catch {
-            throw error.refusal(in: clientData, of: relyingParty)
+            let refused = error.refusal(in: clientData, of: relyingParty)
+            guard case .counterNotHigher = error else { throw refused }
+            throw refused.ofPasskey(mark, in: found.account.id)
         }
     }
 }

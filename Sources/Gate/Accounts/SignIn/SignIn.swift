@@ -13,6 +13,8 @@ package enum SignInOutcome: Sendable {
 package struct SignIn: Sendable {
     private let services: AccountServices
 
+    static let eligibilityRemark = "the passkey's eligibility for backups has changed"
+
     package init(_ services: AccountServices) { self.services = services }
 
     /// The options for a passkey of any account, fit for autofill. Nothing is stored. For reactors, too.
@@ -61,9 +63,11 @@ package struct SignIn: Sendable {
                 account: signedIn.account, beginner: .passkey(signedIn.passkey), next: next, proof: signedIn.proof,
                 isFirst: true)
             let token = try services.pair(for: refreshed, at: request.moment)
-            let remark = signedIn.isEligibilityChanged ? "the passkey's eligibility for backups has changed" : nil
+            let remark = signedIn.isEligibilityChanged ? Self.eligibilityRemark : nil
             return .signedIn(token, remark: remark)
         } catch {
+            // It is told in full.
+            guard !error.refusal.isCounterRegression else { return .refused(error.refusal) }
             return .refused(gate.afterCountingSignIn(error.refusal, from: address, at: time))
         }
     }

@@ -12,7 +12,8 @@ struct SignedIn: Sendable {
     let isEligibilityChanged: Bool
 }
 
-/// Whether a player signs in: the passkey, its challenge (which is used up, whatever follows), the ceremony, the account
+/// Whether a player signs in: the challenge as it is, so that nobody is told without one which passkeys are known; the
+/// passkey; the challenge, which is used up, whatever follows; the ceremony, the account
 /// and what it ends with; and then what is used up: proof of possession, and the counter together with the challenge in
 /// the fleet.
 ///
@@ -45,7 +46,12 @@ struct SignInSteps: DecisionSteps {
     mutating func next(_ answer: StoreAnswer?, at moment: Moment) -> Step<Result<SignedIn, RefusedRequest>> {
         do throws(RefusedRequest) {
             switch (answer, verified) {
-            case (nil, _): return ask(.passkey(passkey.mark))
+            case (nil, _):
+                let refusal = services.challenges.refusal(
+                    of: passkey.challenge, for: .authentication, binding: proof.key.thumbprint.bytes,
+                    at: began.monotonic)
+                if let refusal { throw .rejected(refusal.detail, .challenge) }
+                return ask(.passkey(passkey.mark))
             case (.passkey(let found), nil): return try verify(found)
             case (.grant(let standing), let verified?):
                 return try look(services.tokens.lookAtSignIn(by: standing, to: verified.account.id))
@@ -106,7 +112,8 @@ struct SignInSteps: DecisionSteps {
         case .notHigher(let stored):
             throw .rejected(
                 "counter was used by another request meanwhile", .counterStored, expected: "a counter above \(stored)",
-                received: "\(verified.use.signCount)")
+                received: "\(verified.use.signCount)"
+            ).ofPasskey(passkey.mark, in: verified.account.id)
         case .unknown:
             throw RefusedRequest(Refusal(.unknownCredential, detail: "the passkey was removed meanwhile"))
         case .closed:

@@ -119,6 +119,19 @@ package final class PasskeyChallenges: Sendable {
         return .spent(SpentPasskeyChallenge(mark: (mark, view.incarnation)))
     }
 
+    /// What ``spend(_:for:binding:at:)`` would refuse now; nil: nothing. Nothing is used up.
+    package func refusal(
+        of bytes: [UInt8], for purpose: Purpose, binding: [UInt8], at time: MonotonicTime
+    ) -> ChallengeSpending? {
+        guard let challenge = Challenge(bytes: bytes.prefix(Challenge.byteCount)) else { return .malformed }
+        let payload = Array(bytes.dropFirst(Challenge.byteCount))
+        guard payload.count <= Self.maximumPayloadBytes else { return .malformed }
+        let (covered, set) = (Self.covered(purpose, payload, binding), spent[Int(purpose.rawValue) - 1])
+        guard let (now, _) = recognise(challenge, covering: covered, in: set, at: time) else { return .foreign }
+        let insertion = set.withLock { $0.refusal(of: challenge.identity, issuedAt: challenge.issuedAt, at: now) }
+        return insertion.flatMap { refusal($0, of: challenge, at: now) }
+    }
+
     /// The payload of a challenge, unverified: ``spend(_:for:binding:at:)`` tells whether this gateway, or its fleet, has
     /// written it.
     package static func payload(of bytes: [UInt8]) -> [UInt8] { Array(bytes.dropFirst(Challenge.byteCount)) }

@@ -53,6 +53,22 @@ package struct Refusal: Sendable {
         return refusal
     }
 
+    /// The same, behind a right signature.
+    ///
+    /// - Parameter subject: for ``signer``.
+    package func signed(by subject: String, _ detail: String) -> Refusal {
+        var refusal = Refusal(
+            answer, detail: detail, retryAfter: retryAfter, allowedMethods: allowedMethods, failed: failed)
+        (refusal.freshChallenge, refusal.token, refusal.method) = (freshChallenge, token, method)
+        (refusal.reason, refusal.isOfSignedRequest, refusal.signer) = (reason, isOfSignedRequest, subject)
+        return refusal
+    }
+
+    /// The counter of a passkey hasn't risen, though the signature is right: it may have been copied.
+    package var isCounterRegression: Bool {
+        answer.code == .passkeyRejected && (failed.check == .counter || failed.check == .counterStored)
+    }
+
     /// The same, for what is kept while a session lasts.
     var withTextsMade: Refusal {
         var refusal = self

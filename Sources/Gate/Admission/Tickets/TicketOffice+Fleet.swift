@@ -42,7 +42,8 @@ extension TicketOffice {
         guard case .issued(let issued) = issue else { return .decided(issue) }
         let now = tickets.fleet.identity.time(at: time)
         let content = TicketContent(
-            id: entry.id, holder: holder, route: entry.identity.method.route,
+            id: entry.id, holder: entry.account == nil ? holder : .ofAccountTicket(entry.id),
+            route: entry.identity.method.route,
             expires: now + Int64(clamping: entry.expires.milliseconds(since: time)),
             chainEnd: now + Int64(clamping: entry.chainEnd.milliseconds(since: time)), isShared: entry.isShared,
             account: entry.account, isOnlyByName: entry.identity.method.isOnlyByName)

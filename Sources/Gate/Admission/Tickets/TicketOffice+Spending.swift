@@ -77,7 +77,7 @@ package struct HeldTicket: Sendable {
     /// - Parameter time: now, by the clock of the store's tickets and of this machine.
     func principal(by carrier: PrincipalCarrier, at time: (store: Int64, here: MonotonicTime)) throws -> Principal {
         let chainEnd = time.here.advanced(by: .milliseconds(max(0, content.chainEnd - time.store)))
-        guard let holder = content.holder else {
+        guard let holder = content.holder, content.account == nil else {
             return Principal(
                 .operatorTicket(content.id, proves: content.account), proof: nil, ticketChainEnd: chainEnd,
                 isOfSharedTicket: content.isShared ?? true, reclaims: content.account)

@@ -11,14 +11,15 @@ extension GatewayConfiguration {
     /// The relying party of players' passkeys.
     package struct Passkeys: Sendable, Equatable {
         package let relyingPartyID: String
-        /// Of pages, and of apps on iOS.
         package let pages: [String]
+        /// Of apps on iOS, by default: it isn't a page unless it is named as one.
+        package let appOrigin: String?
         package let androidApps: [AndroidApp]
         /// The trust anchors by format; nil: no authenticator has to prove its model.
         package let anchors: [AttestationFormat: [Certificate]]?
 
         /// As clients write them.
-        package var origins: [String] { pages + androidApps.map(\.origin) }
+        package var origins: [String] { pages + [appOrigin].compactMap(\.self) + androidApps.map(\.origin) }
     }
 }
 
@@ -38,13 +39,40 @@ extension ConfigurationLoader {
                 involving: [settings.accounts.relyingPartyID, settings.tickets.publicOrigin])
             return nil
         }
-        let pages = accounts.origins.isEmpty ? [origin, "https://" + id] : accounts.origins
-        checkPages(pages, id)
+        checkOrigin(origin)
+        refuseWithSecret()
+        let pages = accounts.origins.isEmpty ? [origin] : accounts.origins
+        let appOrigin = "https://" + id
+        let hasAppOrigin = accounts.origins.isEmpty && !appOrigin.hasSameBytes(as: origin)
+        checkPages(hasAppOrigin ? pages + [appOrigin] : pages, id)
         if accounts.signUp == .open { warnOfOpenSignUp() }
         var known: Set<String> = []
         return GatewayConfiguration.Passkeys(
-            relyingPartyID: id, pages: pages.filter { known.insert($0).inserted }, androidApps: accounts.androidApps,
+            relyingPartyID: id, pages: pages.filter { known.insert($0).inserted },
+            appOrigin: hasAppOrigin ? appOrigin : nil, androidApps: accounts.androidApps,
             anchors: anchors(accounts.attestation))
+    }
+
+    /// Browsers offer passkeys at no address, and without TLS on this machine only.
+    private mutating func checkOrigin(_ origin: String) {
+        let host = WebOrigin(origin)?.host ?? ""
+        let isAddress = NetworkHost.ipv4(host) != nil || host.utf8.first == UInt8(ascii: "[")
+        let isPlain = !origin.utf8.starts(with: "https://".utf8) && !host.hasSameBytes(as: "localhost")
+        guard isAddress || isPlain else { return }
+        refuse(
+            settings.tickets.publicOrigin,
+            isAddress ? "is an IP address, where no passkey works" : "has no TLS, without which no passkey works",
+            "Set it to the https origin of the domain, or remove PASSKEY_RP_ID.",
+            involving: [settings.accounts.relyingPartyID, settings.tickets.publicOrigin])
+    }
+
+    /// No page and no app of a player has one.
+    private mutating func refuseWithSecret() {
+        guard read(settings.gate.authMode) == .sharedSecret else { return }
+        refuse(
+            settings.accounts.relyingPartyID, "is set while AUTH_MODE is shared-secret",
+            "Remove one of the two: players who sign in have no shared secret.",
+            involving: [settings.accounts.relyingPartyID, settings.gate.authMode])
     }
 
     /// What was meant for accounts would have no effect. A default that is written out does no harm.

@@ -65,6 +65,8 @@ public enum PublicKeyFault: Error, Hashable, Sendable {
     case parameters
     /// The coordinates aren't those of a point on the curve.
     case notOnCurve
+    /// The point has a small order: signatures by it are easily made for any text.
+    case smallOrder
     /// The modulus has another number of bits than ``WebAuthnLimits`` allows, or leading zeros.
     case modulus(bits: Int)
     /// The public exponent is even, 1, has leading zeros, or is longer than ``WebAuthnLimits/maximumExponentBytes``.

@@ -80,6 +80,7 @@ extension VerifyingKey {
     private static func ed25519(_ key: COSEKey) throws(PublicKeyFault) -> Curve25519.Signing.PublicKey {
         try key.requireParameters(4, keyType: 1, curve: 6)
         let bytes = try key.bytes(COSEKey.Label.x, count: lengthEd25519)
+        guard !SmallOrderPoints.contains(bytes) else { throw .smallOrder }
         do { return try Curve25519.Signing.PublicKey(rawRepresentation: bytes) } catch { throw .notOnCurve }
     }
 

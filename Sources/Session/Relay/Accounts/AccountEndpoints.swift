@@ -30,6 +30,9 @@ final class AccountEndpoints {
         related = RelatedOrigins(services.relatedOrigins)
     }
 
+    /// For answers that are made without these endpoints.
+    func admitting(_ answer: HTTPAnswer, _ head: RequestHead) -> HTTPAnswer { related.admitting(answer, head) }
+
     func options(_ answer: HTTPAnswer, _ methods: [RequestMethod], _ head: RequestHead) -> HTTPAnswer {
         related.preflight(answer, methods, head)
     }
@@ -102,6 +105,7 @@ final class AccountEndpoints {
         case .devices, .deviceOptions, .logOut: services.limits.refuseChallenge(to: context.address, at: time)
         case .registrationOptions, .registration, .device, .passkey, .deviceNamed, .account:
             services.limits.refuseRegistration(from: context.address, at: time)
+                ?? gate.refuseSignIn(from: context.address, at: time)
         }
     }
 
@@ -213,12 +217,21 @@ final class AccountEndpoints {
                 let (exchange, endpoints) = pinned.value
                 switch outcome {
                 case .success(let answer): endpoints.respond(exchange, answer)
-                case .failure(let refused): endpoints.refuse(exchange, refused.refusal, context)
+                case .failure(let refused):
+                    endpoints.refuse(exchange, endpoints.counting(refused.refusal, context), context)
                 }
                 pending.end()
             }
         }
     }
+
+    /// What was signed for a change, and is wrong, counts as a failed sign-in. The gate has counted the credentials.
+    private func counting(_ refusal: Refusal, _ context: RequestContext) -> Refusal {
+        guard Self.failures.contains(refusal.code), !refusal.isCounterRegression else { return refusal }
+        return gate.afterCountingSignIn(refusal, from: context.address, at: context.moment.monotonic)
+    }
+
+    private static let failures: Set<RefusalCode> = [.passkeyRejected, .assertionRejected, .unknownKey, .keyRevoked]
 
     private func refuseBusy(_ exchange: HTTPExchange, _ context: RequestContext) {
         let refusal = Refusal(

@@ -1,3 +1,4 @@
+import HTTPWire
 import WireText
 
 /// The paths of `/api/auth/`.
@@ -38,6 +39,11 @@ enum AccountPath: Equatable {
                 return nil
             }
         }
+    }
+
+    /// Whether it is below ``prefix``, whatever there is.
+    static func covers(_ head: RequestHead) -> Bool {
+        head.path.drop { $0 == UInt8(ascii: "/") }.starts(with: "api/auth/".utf8)
     }
 
     private static func name(in text: Substring, after prefix: String) -> String? {

@@ -50,7 +50,13 @@ extension DecisionRecord {
         return line(write(.account, .admitted, Self.passkey, who: act.account.text, detail: detail, context)).refusal
     }
 
+    /// A counter that hasn't risen has a line of its own, whatever else is only counted: it needs a right signature.
     func accountRefused(_ refusal: Refusal, _ context: RequestContext) {
+        if refusal.isCounterRegression {
+            metrics.passkeyCounterRefused()
+            write(.account, .refused, Self.passkey, who: refusal.signer, refusal: refusal, context)
+            return
+        }
         refused(.account, .account, refusal, refusal.method == .none ? Self.passkey : refusal.method, context)
     }
 

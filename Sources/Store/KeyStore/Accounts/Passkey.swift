@@ -82,6 +82,8 @@ package enum AccountLimits {
     /// Of the label of a device or passkey.
     package static let maximumLabelBytes = 64
     package static let maximumCredentialIDBytes = 1_023
+    /// Of a new passkey: Web Authentication Level 3, section 4, asks for as many.
+    package static let minimumCredentialIDBytes = 16
     /// Of a COSE_Key. One of RSA with 4,096 bits has 530.
     package static let maximumPublicKeyBytes = 1_024
     package static let aaguidBytes = 16

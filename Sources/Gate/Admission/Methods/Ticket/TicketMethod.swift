@@ -69,6 +69,17 @@ extension Identity {
     }
 }
 
+extension CarriedPrincipal {
+    /// The holder of a ticket that proves an account, in a fleet. Programs of before don't read the account; they know no
+    /// such method, and so they admit nobody with the ticket as if it were another one of the operator's.
+    static func ofAccountTicket(_ id: TicketID) -> CarriedPrincipal {
+        let method = MethodName(label: "account_ticket", route: nil, holders: .visitors)
+        return CarriedPrincipal(
+            identity: CarriedIdentity(Identity(method: method, subject: id.text)), proof: nil, ticketChainEnd: nil,
+            secret: nil, isByToken: false)
+    }
+}
+
 extension AdmissionRequest {
     /// Whether the route admits the holder of a ticket that a store has.
     func allows(_ content: TicketContent) -> Bool {
