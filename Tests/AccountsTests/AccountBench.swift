@@ -35,7 +35,7 @@ struct ShownProof: AdmissionProof {
     func isRevoked(by revocations: Revocations) -> Bool { false }
     static var expiry: ProofExpiry<ShownProof> { .never }
     var accountEvidence: AccountEvidence? { evidence }
-    var account: AccountID? { if case .account(let id, _) = evidence { id } else { nil } }
+    var account: AccountID? { if case .account(let id, _, _) = evidence { id } else { nil } }
 }
 
 extension Principal {

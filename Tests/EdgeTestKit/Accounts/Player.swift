@@ -12,6 +12,8 @@ package struct Player: Sendable {
     package var account: String?
     /// Of the last sign-in.
     package var token: String?
+    /// Of the last sign-in or refresh.
+    package var refreshToken: String?
     /// Holds the key of the proofs, and makes them.
     package private(set) var holder: TokenClient
     private let vendor: SimulatedVendor
@@ -66,9 +68,13 @@ package struct Player: Sendable {
         case .certificate(let identity): tls = TLSChoice(identity: identity)
         case .ticket(let ticket): path += "?ticket=" + ticket
         }
-        return try await gateway.request(
-            "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                + "Content-Length: \(body.utf8.count)\r\n\(fields)\r\n" + body, tls: tls)
+        return try await gateway.request(Self.text(method, path, body, fields), tls: tls)
+    }
+
+    /// A request as it goes over a connection.
+    static func text(_ method: String, _ path: String, _ body: String, _ fields: String) -> String {
+        "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            + "Content-Length: \(body.utf8.count)\r\n\(fields)\r\n" + body
     }
 
     /// The same with the access token of the last sign-in. A demand for a nonce is met, as clients do it.
@@ -178,10 +184,14 @@ package struct Player: Sendable {
     /// Signs in, or fails.
     package mutating func signIn() async throws {
         let answer = try await trySignIn()
-        guard answer.status == 200, let token = answer.field("accessToken") else {
-            throw EdgeTestError("not signed in: \(answer)")
-        }
-        self.token = token
+        try keep(answer)
+    }
+
+    /// The pair of tokens of an answer, which must have one.
+    package mutating func keep(_ answer: ReceivedAnswer) throws {
+        guard answer.status == 200, let token = answer.field("accessToken"), let next = answer.field("refreshToken")
+        else { throw EdgeTestError("not signed in: \(answer)") }
+        (self.token, refreshToken) = (token, next)
     }
 
     private func credential(_ response: [String: [UInt8]], more: String = "") -> String {

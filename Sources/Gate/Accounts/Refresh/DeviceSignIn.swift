@@ -26,6 +26,12 @@ package struct DeviceSignIn: Sendable {
         }
     }
 
+    /// What the device signs: it names the key that the tokens will be bound to, and no other assertion of it is over the
+    /// same.
+    private static func clientDataHash(_ challenge: [UInt8], for key: [UInt8]) -> [UInt8] {
+        Array(SHA256.hash(data: Array("portcullis device sign-in\0".utf8) + challenge + key))
+    }
+
     /// Not for reactors. The body has `assertion`, as for a device that joins. The order is rate, failures, body, proof,
     /// challenge, assertion, account, block list.
     ///
@@ -71,7 +77,8 @@ package struct DeviceSignIn: Sendable {
         let own = services.tokens.claim(unspent, at: .token, moment, freshBy: .challenge).own
         let proof = try services.tokens.conclude(unspent, by: own.found(with: .challenge), in: moment)
         let id = try await devices.verifyDevice(
-            assertion.id, assertion.object, over: Array(SHA256.hash(data: assertion.challenge)), spending: challenge,
+            assertion.id, assertion.object,
+            over: Self.clientDataHash(assertion.challenge, for: unspent.key.thumbprint.bytes), spending: challenge,
             asking: services.keys, at: moment)
         let account = try await stored { () throws(KeyRegistryError) in try await services.store.account(ofDevice: id) }
         guard let account else { throw Self.notJoined }

@@ -5,97 +5,136 @@ import Testing
 extension EdgeTests {
     /// A player stays signed in, and signs out.
     @Suite struct RefreshTests {
-        let apple: SimulatedApple
-
-        init() throws { apple = try SimulatedApple() }
-
-        private func start() async throws -> (edge: Edge, player: RefreshPlayer) {
-            let edge = try await Edge.start { RefreshPlayer.settings($0, apple) }
-            return (edge, try await RefreshPlayer(apple, at: edge.gateway))
-        }
-
         @Test func `each use gives the next pair, and a lost answer is given again`() async throws {
-            var (edge, player) = try await start()
+            let bench = try await RefreshEdge.start()
+            var player = try await bench.signedIn()
             for _ in 0..<3 {
                 let used = player.refreshToken
                 let lost = try await player.tryRefresh()
-                let members = try #require(
-                    try JSONSerialization.jsonObject(with: Data(lost.body)) as? [String: Any], "\(lost)")
-                #expect(Set(members.keys) == ["accessToken", "expiresIn", "refreshToken", "refreshExpiresIn"])
-                #expect(members["expiresIn"] as? Int == 900 && lost["cache-control"] == "no-store")
-                #expect((2_591_990...2_592_000).contains(members["refreshExpiresIn"] as? Int ?? 0))
+                let fields = try members(lost)
+                #expect(Set(fields.keys) == ["accessToken", "expiresIn", "refreshToken", "refreshExpiresIn"])
+                #expect(fields["expiresIn"] as? Int == 900 && lost["cache-control"] == "no-store")
+                #expect((2_591_990...2_592_000).contains(fields["refreshExpiresIn"] as? Int ?? 0))
                 try await player.refresh()
-                #expect(player.refreshToken == members["refreshToken"] as? String && player.refreshToken != used)
+                #expect(player.refreshToken == fields["refreshToken"] as? String && player.refreshToken != used)
                 try await Edge.expectEcho(player.open())
             }
-            try await edge.gateway.auditLine(#""event":"account""#, "refresh, token ", player.account)
+            try await bench.gateway.auditLine(#""event":"account""#, "refresh, token ", player.account ?? "-")
         }
 
         @Test func `an older token ends the family, with its session`() async throws {
-            var (edge, player) = try await start()
-            let first = player.refreshToken
+            let bench = try await RefreshEdge.start()
+            var player = try await bench.signedIn()
+            let (first, account) = (player.refreshToken, player.account ?? "-")
             try await player.refresh()
             try await player.refresh()
             let socket = try await player.open()
             try await Edge.expectEcho(socket)
-            let thief = try TokenClient(apple, at: edge.gateway)
-            expectRefusal(try await player.tryRefresh(first, by: thief), 401, "invalid_token")
-            try await edge.gateway.auditLine(#""event":"refresh_wrong_key""#, "refresh_key", player.account)
+            let thief = try player.onAnotherDevice()
+            for token in [first, player.refreshToken] {
+                expectRefusal(try await thief.tryRefresh(token), 401, "invalid_token")
+            }
+            try await bench.gateway.auditLine(#""event":"refresh_wrong_key""#, "refresh_key", account)
             try await Edge.expectEcho(socket)
+            try await player.refresh()
             expectRefusal(try await player.tryRefresh(first), 401, "invalid_token")
-            try await edge.gateway.auditLine(#""event":"refresh_reuse""#, "refresh_unused", player.account)
-            let close = try await socket.closedByServer()
-            #expect(close.code == 1008 && close.reason == "device_blocked", "\(close)")
-            expectRefusal(try await player.tryRefresh(), 401, "invalid_token")
+            try await bench.gateway.auditLine(#""event":"refresh_reuse""#, "refresh_unused", account)
+            try await Edge.expectBlocked(socket)
+            try await player.expectSignedOut()
         }
 
         @Test func `a log-out ends the session and the tokens, here or everywhere`() async throws {
-            var (edge, player) = try await start()
+            let bench = try await RefreshEdge.start()
+            var player = try await bench.signedIn()
             var other = player
             try await other.signIn()
             let (socket, second) = (try await player.open(), try await other.open())
             let answer = try await player.logOut()
             #expect(answer.status == 200 && answer.text == #"{"signedOut":true}"#, "\(answer)")
-            #expect(try await socket.closedByServer().code == 1008)
-            expectRefusal(try await player.tryRefresh(), 401, "invalid_token")
+            try await Edge.expectBlocked(socket)
+            try await player.expectSignedOut()
             expectRefusal(try await player.logOut(), 401, "invalid_token")
             try await Edge.expectEcho(second)
             try await player.signIn()
-            #expect(try await player.logOut(#"{"everywhere":true}"#).status == 200)
-            #expect(try await second.closedByServer().code == 1008)
-            expectRefusal(try await other.tryRefresh(), 401, "invalid_token")
-            try await edge.gateway.auditLine("signed out, everywhere", player.account)
+            expectSuccess(try await player.logOut(#"{"everywhere":true}"#))
+            try await Edge.expectBlocked(second)
+            try await other.expectSignedOut()
+            try await bench.gateway.auditLine("signed out, everywhere", player.account ?? "-")
         }
 
         @Test func `a use survives a kill before the client has heard of it`() async throws {
-            let (edge, first) = try await start()
-            var (player, gateway) = (first, edge.gateway)
+            let bench = try await RefreshEdge.start()
+            var (player, gateway) = (try await bench.signedIn(), bench.gateway)
             for _ in 0..<5 {
                 let next = try #require(try await player.tryRefresh().field("refreshToken"))
                 try await gateway.killNow()
                 gateway = try await GatewayProcess.start(gateway.settings, in: gateway.directory)
-                player.move(to: gateway)
+                player = player.moved(to: gateway)
                 try await player.refresh()
                 #expect(player.refreshToken == next)
             }
         }
 
-        @Test func `a copy of the store that is put back has no token`() async throws {
-            var (edge, player) = try await start()
-            let gateway = edge.gateway
+        @Test func `two hundred answers that are lost leave the client signed in`() async throws {
+            let bench = try await RefreshEdge.start()
+            var player = try await bench.signedIn()
+            for _ in 0..<200 {
+                let connection = try await bench.gateway.connect()
+                try await connection.send(player.refreshRequest())
+                // What is answered is committed.
+                _ = try await connection.receive(1)
+                await connection.reset()
+                try await player.refresh()
+            }
+            try await Edge.expectEcho(player.open())
+        }
+
+        // MARK: Other processes, other copies
+
+        @Test func `a new process that takes over goes on with each family`() async throws {
+            let directory = try TemporaryDirectory()
+            let bench = try await RefreshEdge.start {
+                $0.setting("CONTROL_SOCKET_PATH", directory.file("control.sock"))
+            }
+            var player = try await bench.signedIn()
+            let first = player.refreshToken
+            let next = try await player.tryRefresh().field("refreshToken")
+            let successor = try await Successor.start(replacing: bench.gateway)
+            try await bench.gateway.child.output.wait(for: "the old process' end") { $0.ending }
             try await player.refresh()
-            _ = try await gateway.stop()
+            #expect(player.refreshToken == next)
+            let socket = try await player.open()
+            try await player.refresh()
+            try await Edge.expectEcho(socket)
+            expectRefusal(try await player.tryRefresh(first), 401, "invalid_token")
+            try await Edge.expectBlocked(socket)
+            try await player.expectSignedOut()
+            withExtendedLifetime(successor) {}
+        }
+
+        @Test(arguments: [true, false]) func `a copy of the store that is put back has no token`(
+            isBackup: Bool
+        ) async throws {
+            let bench = try await RefreshEdge.start()
+            let gateway = bench.gateway
+            var player = try await bench.signedIn()
+            try await player.refresh()
             let (store, copy) = (gateway.storePath, gateway.storePath + ".copy")
-            try FileManager.default.copyItem(atPath: store, toPath: copy)
+            if isBackup {
+                let output = try await GatewayProcess.run(["store", "backup", copy, "--store", store])
+                #expect(output.ending == .exited(0), "\(output)")
+            }
+            _ = try await gateway.stop()
+            if !isBackup { try FileManager.default.copyItem(atPath: store, toPath: copy) }
             let again = try await GatewayProcess.start(gateway.settings, in: gateway.directory)
-            player.move(to: again)
+            player = player.moved(to: again)
             let old = player.refreshToken
             try await player.refresh()
             _ = try await again.stop()
-            try FileManager.default.removeItem(atPath: store)
+            for name in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store + name) }
             try FileManager.default.moveItem(atPath: copy, toPath: store)
             let restored = try await GatewayProcess.start(gateway.settings, in: gateway.directory)
-            player.move(to: restored)
+            player = player.moved(to: restored)
             for token in [old, player.refreshToken] {
                 expectRefusal(try await player.tryRefresh(token), 401, "invalid_token")
             }

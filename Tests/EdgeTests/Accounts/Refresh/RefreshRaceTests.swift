@@ -1,0 +1,104 @@
+import EdgeTestKit
+import Foundation
+import Testing
+
+extension EdgeTests {
+    /// Uses of one refresh token at the same time, and against what ends its family.
+    @Suite struct RefreshRaceTests {
+        private static let (families, rounds) = (10, 100)
+
+        /// Both of each pair get the same successor, and the family goes on with it.
+        private static func race(_ first: Player, at gateways: [GatewayProcess]) async throws {
+            var player = first
+            for round in 0..<rounds {
+                let holder = player
+                let answers = try await together(
+                    gateways.map { gateway in { try await holder.moved(to: gateway).tryRefresh() } })
+                let successors = Set(answers.compactMap { $0.field("refreshToken") })
+                #expect(answers.map(\.status) == [200, 200] && successors.count == 1, "\(round): \(answers)")
+                try player.keep(answers[0])
+            }
+            try await Edge.expectEcho(player.open())
+        }
+
+        private func race(_ player: Player, at gateways: [GatewayProcess]) async throws {
+            var players: [Player] = []
+            for _ in 0..<Self.families {
+                var one = player
+                try await one.signIn()
+                players.append(one)
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for player in players { group.addTask { try await Self.race(player, at: gateways) } }
+                try await group.waitForAll()
+            }
+        }
+
+        @Test func `of a thousand pairs at one gateway each gets one successor`() async throws {
+            let bench = try await RefreshEdge.start()
+            try await race(bench.signedIn(), at: [bench.gateway, bench.gateway])
+        }
+
+        @Test func `of a thousand pairs at two gateways of a fleet each gets one successor`() async throws {
+            let fleet = try await FleetBench()
+            let gateways = [
+                try await fleet.gateway { $0.plainAccounts() }, try await fleet.gateway { $0.plainAccounts() },
+            ]
+            try await race(Player.signedIn(fleet.apple, at: gateways[0]), at: gateways)
+        }
+
+        @Test(arguments: ["", #"{"everywhere":true}"#]) func `a use against a log-out leaves nobody signed in`(
+            body: String
+        ) async throws {
+            let bench = try await RefreshEdge.start()
+            var player = try await bench.signedIn()
+            for _ in 0..<10 {
+                try await player.signIn()
+                let holder = player
+                let answers = try await together([
+                    { try await holder.tryRefresh() }, { try await holder.logOut(body) },
+                ])
+                #expect(answers.contains { $0.text == #"{"signedOut":true}"# }, "\(answers)")
+                #expect(Set(answers.compactMap(\.code)).isSubset(of: ["invalid_token"]), "\(answers)")
+                try await player.expectSignedOut(answers)
+            }
+        }
+
+        @Test func `a use against the removal of its passkey leaves nobody signed in`() async throws {
+            let bench = try await RefreshEdge.start()
+            var keeper = try await bench.signedIn()
+            for _ in 0..<5 {
+                var player = try Player(at: bench.gateway)
+                expectSuccess(try await keeper.add(player.passkey))
+                player.account = keeper.account
+                try await player.signIn()
+                let fresh = try await keeper.freshPasskey()
+                let (holder, removing, path) = (player, keeper, "/api/auth/passkey/" + player.passkeyID)
+                let answers = try await together([
+                    { try await holder.tryRefresh() },
+                    { try await removing.ask("DELETE", path, #"{"passkey":\#(fresh)}"#) },
+                ])
+                #expect(answers.contains { $0.text == #"{"removed":true}"# }, "\(answers)")
+                try await player.expectSignedOut(answers)
+            }
+            try await keeper.refresh()
+        }
+
+        @Test func `an old token against the good one ends the family, whichever comes first`() async throws {
+            let bench = try await RefreshEdge.start()
+            var player = try await bench.signedIn()
+            for _ in 0..<10 {
+                try await player.signIn()
+                let old = player.refreshToken
+                try await player.refresh()
+                try await player.refresh()
+                let holder = player
+                let answers = try await together([
+                    { try await holder.tryRefresh(old) }, { try await holder.tryRefresh() },
+                ])
+                #expect(answers.contains { $0.code == "invalid_token" }, "\(answers)")
+                try await player.expectSignedOut(answers)
+            }
+        }
+    }
+}
