@@ -45,7 +45,7 @@ extension PostgreSQLSchema.Migration {
         );
         CREATE INDEX account_device_account ON portcullis.account_device (account_id);
         -- kind: 1 an account was closed or removed, 2 a passkey was removed, 3 a device (key and account) was removed.
-        -- What was signed in with it has ended.
+        -- Later kinds are those of later migrations. What was signed in with it has ended.
         CREATE TABLE portcullis.account_end (
             kind int8 NOT NULL,
             subject bytea NOT NULL CHECK (octet_length(subject) <= 64),

@@ -91,7 +91,10 @@ extension PostgreSQLSchema.Migration {
                 DELETE FROM portcullis.refresh_family f WHERE f.family_id = ANY (ids) RETURNING f.family_id, f.account_id)
             SELECT array_agg(d.family_id), array_agg(DISTINCT d.account_id) INTO gone, owners FROM deleted d;
             IF gone IS NULL THEN RETURN 0; END IF;
-            INSERT INTO portcullis.account_end SELECT 4, g.id, ended FROM unnest(gone) AS g (id) ON CONFLICT DO NOTHING;
+            -- Gateways look for what is new, whatever clock the time is of.
+            INSERT INTO portcullis.account_end
+            SELECT 4, g.id, greatest(ended, portcullis.milliseconds(clock_timestamp())) FROM unnest(gone) AS g (id)
+            ON CONFLICT DO NOTHING;
             PERFORM portcullis.note(\(StoreChanges.Kind.account.rawValue), o.id) FROM unnest(owners) AS o (id);
             PERFORM portcullis.note(\(StoreChanges.Kind.family.rawValue), g.id) FROM unnest(gone) AS g (id);
             RETURN cardinality(gone);

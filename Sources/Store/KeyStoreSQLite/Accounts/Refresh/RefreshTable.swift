@@ -112,7 +112,9 @@ enum RefreshTable {
             database.cachedStatement(sql: "SELECT family_id FROM refresh_family" + condition), arguments: arguments
         ).map(name)
         guard !ended.isEmpty else { return 0 }
-        for family in ended { try AccountEndTable.note(family, at: time, in: database) }
+        // Gateways look for what is new, whatever clock the time is of.
+        let noted = max(time, try now(in: database))
+        for family in ended { try AccountEndTable.note(family, at: noted, in: database) }
         try database.cachedStatement(sql: "DELETE FROM refresh_family" + condition).execute(arguments: arguments)
         try noteChange(in: database)
         return ended.count
