@@ -18,7 +18,7 @@ extension Player {
     }
 
     private func proofField(_ path: String, nonce: String? = nil) throws -> String {
-        "DPoP: \(try holder.proof("POST", holder.url(path), nonce: nonce))\r\n"
+        try "DPoP: \(holder.proof("POST", holder.url(path), nonce: nonce))\r\n"
     }
 
     // MARK: Refresh tokens

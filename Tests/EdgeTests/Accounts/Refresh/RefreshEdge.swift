@@ -1,4 +1,5 @@
 import EdgeTestKit
+import Testing
 
 /// A gateway without TLS, and the devices that prove themselves to it: for tests with many requests, or many starts.
 struct RefreshEdge {
