@@ -18,7 +18,7 @@ struct MetricsFeedTests {
     private static let fleet: Set<MetricName> = [.relays, .gatewayConnectionsRefused]
     /// What is 0 in a gateway that is well.
     private static let idle: Set<MetricName> = [
-        .handshakesWaiting, .storeQueue, .registrationsPending, .draining, .seriesDropped, .ready,
+        .handshakesWaiting, .storeQueue, .registrationsPending, .draining, .seriesDropped, .ready, .passkeyCounters,
     ]
 
     private let apple: SimulatedApple

@@ -8,7 +8,7 @@ extension GatewayMetrics {
     func beginAtZero() {
         for name in [
             Name.auditLinesLost, .challengesIssued, .connectionsAccepted, .sessionsOpened, .resumeGaps,
-            .internalRequestsRefused,
+            .internalRequestsRefused, .passkeyCounters,
         ] { _ = counter(name) }
         begin(.handshakes, "outcome", HandshakeOutcome.self)
         begin(.targetDials, "outcome", DialOutcome.self)

@@ -116,7 +116,10 @@ package struct Player: Sendable {
     }
 
     package func register(_ body: String, showing proof: PlayerProof) async throws -> ReceivedAnswer {
-        try await request("POST", "/api/auth/passkey/register", body, showing: proof)
+        let path = "/api/auth/passkey/register"
+        let answer = try await request("POST", path, body, showing: proof)
+        guard answer.code == "use_dpop_nonce", let nonce = answer["dpop-nonce"] else { return answer }
+        return try await request("POST", path, body, showing: proof, nonce: nonce)
     }
 
     /// Makes an account, or fails.

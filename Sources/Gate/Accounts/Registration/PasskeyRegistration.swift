@@ -278,10 +278,13 @@ extension AccountID {
 extension Passkey {
     fileprivate init(_ verified: VerifiedRegistration, label: String, at moment: Moment) {
         let record = verified.record
+        // Its signature covers neither AAGUID nor flags.
+        let isU2F = if case .trusted(.fidoU2F, _) = verified.attestation { true } else { false }
         self.init(
             mark: .of(record.id), credentialID: record.id, publicKey: record.publicKey.cose,
             signCount: record.signCount, isBackupEligible: record.isBackupEligible, isBackedUp: record.isBackedUp,
-            isUserVerified: verified.isUserVerified, aaguid: verified.aaguid,
+            isUserVerified: verified.isUserVerified && !isU2F,
+            aaguid: isU2F ? [UInt8](repeating: 0, count: verified.aaguid.count) : verified.aaguid,
             attestation: verified.attestation.word, label: label, madeAt: moment.unixMilliseconds)
     }
 }

@@ -53,7 +53,9 @@ package struct RequestAuthorization: Sendable {
         _ question: Question
     ) throws(KeyRegistryError) -> Result<VerifiedResourceRequest, RefusedRequest> {
         if let refused = refusal(of: question.address) { return .failure(refused) }
-        return try ResourceVerifier(tokens).verify(Self.resource(question)) { refusal(of: $0, $1, question) }
+        return try ResourceVerifier(tokens).verify(Self.resource(question)) {
+            refusal(of: $0.identity, alsoNamed: $0.furtherNames, $1, question)
+        }
     }
 
     /// At once if the store does. Otherwise the answer comes on any thread, once.
@@ -75,9 +77,10 @@ package struct RequestAuthorization: Sendable {
     }
 
     /// Called before the proof is spent.
-    private func refusal(of proof: AccessTokenProof, _ grant: DevelopmentGrant?, _ question: Question) -> Refusal? {
-        let identity = proof.identity
-        let blocked = ([identity] + proof.furtherNames).first { blockList.contains($0) }
+    private func refusal(
+        of identity: Identity, alsoNamed names: [Identity], _ grant: DevelopmentGrant?, _ question: Question
+    ) -> Refusal? {
+        let blocked = ([identity] + names).first { blockList.contains($0) }
         if let blocked {
             return .token(
                 .deviceBlocked, detail: "\(blocked.method.label) is on the block list",

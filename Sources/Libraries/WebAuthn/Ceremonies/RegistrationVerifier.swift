@@ -61,13 +61,9 @@ public struct RegistrationVerifier: Sendable {
         let anchors = findAnchors(evidence)
         let attestation = try await assessTrust(evidence, anchors, at: time)
         try verifyCredentialID(credential)
-        // An authenticator of U2F has no AAGUID and verifies nobody; its signature covers neither.
-        let isU2F = if case .fidoU2F = statement { true } else { false }
-        let isUserVerified = data.flags.contains(.userVerified) && !isU2F
         return VerifiedRegistration(
-            record: makeRecord(data, credential, publicKey, isUserVerified: isUserVerified),
-            aaguid: isU2F ? [UInt8](repeating: 0, count: credential.aaguid.count) : credential.aaguid,
-            attestation: attestation, isUserVerified: isUserVerified, origin: clientData.origin)
+            record: makeRecord(data, credential, publicKey), aaguid: credential.aaguid, attestation: attestation,
+            isUserVerified: data.flags.contains(.userVerified), origin: clientData.origin)
     }
 }
 
@@ -143,13 +139,12 @@ extension RegistrationVerifier {
 
     /// 27. "Let credentialRecord be a new credential record with the following contents …"
     private func makeRecord(
-        _ data: AuthenticatorData, _ credential: AttestedCredential, _ publicKey: CredentialPublicKey,
-        isUserVerified: Bool
+        _ data: AuthenticatorData, _ credential: AttestedCredential, _ publicKey: CredentialPublicKey
     ) -> CredentialRecord {
         CredentialRecord(
             id: credential.id, publicKey: publicKey, signCount: data.signCount,
             isBackupEligible: data.flags.contains(.backupEligible), isBackedUp: data.flags.contains(.backedUp),
-            isUserVerificationInitialized: isUserVerified)
+            isUserVerificationInitialized: data.flags.contains(.userVerified))
     }
 }
 
@@ -159,8 +154,8 @@ extension RegistrationVerifier {
 public struct VerifiedRegistration: Sendable {
     /// Store it with the user's account, if no account has a credential with its identifier.
     public let record: CredentialRecord
-    /// 16 bytes: the model of the authenticator, or zeros, as always in the format `fido-u2f`. Only a trusted
-    /// ``attestation`` vouches for it.
+    /// 16 bytes: the model of the authenticator, or zeros. Only a trusted ``attestation`` in another format than
+    /// `fido-u2f` vouches for it.
     public let aaguid: [UInt8]
     public let attestation: CredentialAttestation
     /// Whether the authenticator has verified the user, with a PIN or by biometrics.
