@@ -79,11 +79,14 @@ eventually() {
         sleep 0.2
     done
     inside journalctl --no-pager -n 30 -u portcullis >&2 || true
+    inside systemctl --no-pager --failed >&2 || true
     die "waited in vain for: $*"
 }
 
 # boot: starts systemd in the machine, with a network that has a loopback interface only.
 boot() {
+    # The kernel is the host's: its modules are none of the machine's business.
+    ln -sf /dev/null "$machine/etc/systemd/system/systemd-modules-load.service"
     cat >"$output/boot" <<'BOOT'
 set -e
 root=$1
