@@ -88,7 +88,7 @@ struct DeviceAccountTests {
         let own = try #require(proof.chain?.certificates.first)
         let certificate = Identity.certificate(sha256: Array(SHA256.hash(data: own)))
         #expect(standing.names.first == .account(account) && standing.names.contains(certificate))
-        let subject = AccountSubject(account, passkey: mark, key: []).noting(standing)
+        let subject = AccountSubject(account, AccountCredential(passkey: mark), key: []).noting(standing)
         #expect(subject.fingerprints.map(Identity.certificates)?.contains(certificate) == true)
         let list = try BlockList(
             "certificate \(certificate.subject ?? "")", kinds: [ClientCertificateMethod.blockListKind])
