@@ -185,6 +185,7 @@ private struct KnownUpgrade: Sendable {
         String(decoding: answer, as: UTF8.self)
             .replacing(/X-App-Assert-Challenge: [0-9a-f]{64}/, with: "X-App-Assert-Challenge: …")
             .replacing(/"requestId":"[0-9a-f]{16}"/, with: "\"requestId\":\"…\"")
+            .replacing(/X-Refusal-Request-Id: [0-9a-f]{16}/, with: "X-Refusal-Request-Id: …")
     }
 }
 

@@ -20,7 +20,9 @@ struct TicketCommand: ParsableCommand {
     @Option(help: "How many times it admits.")
     var uses = 1
 
-    @Option(help: "The account that it proves, once, to register a passkey; it admits nobody.")
+    @Option(
+        parsing: .unconditional,
+        help: "The account that it proves, once, to register a passkey; it admits nobody.")
     var account: String?
 
     func validate() throws {

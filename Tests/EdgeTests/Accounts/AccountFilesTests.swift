@@ -30,8 +30,10 @@ extension EdgeTests {
         @Test func `settings that passkeys can't work with refuse the start, and open sign-up is warned of`()
             async throws
         {
+            let directory = try TemporaryDirectory()
             let good = GatewaySettings(targetPort: 1).setting("PUBLIC_ORIGIN", "https://mud.example").setting(
-                "PASSKEY_RP_ID", "mud.example")
+                "PASSKEY_RP_ID", "mud.example"
+            ).setting("ATTESTED_KEYS_PATH", directory.file("keys.sqlite"))
             let wrong: [(GatewaySettings, String)] = [
                 (good.removing("PUBLIC_ORIGIN"), "PASSKEY_RP_ID"),
                 (good.setting("PASSKEY_RP_ID", "192.0.2.1"), "PASSKEY_RP_ID"),

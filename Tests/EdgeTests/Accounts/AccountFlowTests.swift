@@ -63,8 +63,7 @@ extension EdgeTests {
             // The token is worth nothing without the key.
             player.token = token
             let thief = try TokenClient.simulator(at: bench.gateway)
-            expectRefusal(
-                try await bench.gateway.refusal(thief.handshake(token)), 401, "invalid_dpop_proof")
+            expectRefusal(try await bench.gateway.refusal(thief.handshake(token)), 401, "invalid_token")
             try await Edge.expectEcho(player.open())
             let output = try await bench.gateway.stop()
             #expect(!output.errorText.contains(token) && !output.outputText.contains(token))

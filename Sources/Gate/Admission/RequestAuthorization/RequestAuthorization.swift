@@ -61,7 +61,9 @@ package struct RequestAuthorization: Sendable {
     /// At once if the store does. Otherwise the answer comes on any thread, once.
     package func decision(on question: Question) -> Progress<Outcome> {
         if let refused = refusal(of: question.address) { return .decided(.success(.failure(refused))) }
-        let steps = ResourceSteps(Self.resource(question), tokens) { refusal(of: $0, $1, question) }
+        let steps = ResourceSteps(Self.resource(question), tokens) {
+            refusal(of: $0.identity, alsoNamed: $0.furtherNames, $1, question)
+        }
         return Decision(steps).run(at: question.moment)
     }
 
