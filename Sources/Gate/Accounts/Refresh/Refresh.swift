@@ -77,10 +77,19 @@ extension AccountServices {
             expiresAt: time + refresh.lifetimeMilliseconds)
         switch try await stored({ () throws(KeyRegistryError) in try await store.begin(family) }) {
         case .begun: return NextRefreshToken(token, expiresAt: family.expiresAt)
-        case .ended:
-            throw RefusedRequest(
-                Refusal(.deviceBlocked, detail: "the account has ended meanwhile", failed: FailedCheck(.account)))
+        case .ended: throw try await endedMeanwhile(beginner)
         }
+    }
+
+    private func endedMeanwhile(_ beginner: RefreshBeginner) async throws(RefusedRequest) -> RefusedRequest {
+        if case .passkey(let mark) = beginner {
+            let found = try await stored { () throws(KeyRegistryError) in try await store.passkey(mark) }
+            if found == nil {
+                return RefusedRequest(Refusal(.unknownCredential, detail: "the passkey was removed meanwhile"))
+            }
+        }
+        return RefusedRequest(
+            Refusal(.deviceBlocked, detail: "the account has ended meanwhile", failed: FailedCheck(.account)))
     }
 
     /// The pair of tokens that a client gets.
