@@ -81,6 +81,7 @@ enum TextComparisonTable {
             "Gateway/GatewayServer/Fleet/FleetSecretStore",
             "Gateway/OperatorTools/Store/FleetStatus",
             "Gateway/GatewayServer/Fleet/FleetLink",
+            "Gateway/GatewayServer/CertificatePins",
             "Gateway/GatewayServer/Gateway",
             "Gateway/GatewayServer/GatewayService",
             "Gateway/GatewayServer/Inspection/GatewayInspector",
@@ -192,6 +193,8 @@ enum TextComparisonTable {
             "Wire/StateCoding/StateReader",
         ],
         .nilAlone: [
+            "Gate/Admission/Steps/GateStore",
+            "Gate/Admission/Methods/AccessToken/Accounts/AccountCredential",
             "Session/Relay/Accounts/RelatedOrigins",
             "Session/Relay/Upgrade",
             "Session/Relay/Session/SessionDirectory",

@@ -144,9 +144,15 @@ struct SQLiteStoreFileTests {
             let registry = try SQLiteKeyDatabase(path: path)
             for byte in UInt8(0)..<200 { _ = try registry.enrol(.sample(byte)) }
         }
-        // The first page of each table and index; what is in them stays known.
+        // The first page of each table and index; what is in them stays known. Without the history of refresh tokens a
+        // file isn't opened at all, so it is damaged last.
         let roots = try DatabaseQueue(path: path).read {
-            try Int.fetchAll($0, sql: "SELECT rootpage FROM sqlite_schema WHERE rootpage > 0")
+            try Int.fetchAll(
+                $0, sql: "SELECT rootpage FROM sqlite_schema WHERE rootpage > 0 AND tbl_name NOT GLOB 'refresh_*'")
+        }
+        let others = try DatabaseQueue(path: path).read {
+            try Int.fetchAll(
+                $0, sql: "SELECT rootpage FROM sqlite_schema WHERE rootpage > 0 AND tbl_name GLOB 'refresh_*'")
         }
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         for page in roots {
@@ -160,6 +166,12 @@ struct SQLiteStoreFileTests {
         #expect { try registry.enrol(.sample(1)) } throws: { isUnavailable($0) }
         #expect { try registry.advanceCounter(of: .sample(1), to: 1, at: 1) } throws: { isUnavailable($0) }
         #expect { try registry.forget(.sample(1)) } throws: { isUnavailable($0) }
+        for page in others {
+            bytes.replaceSubrange((page - 1) * 4_096..<page * 4_096, with: Data(repeating: 0xFF, count: 4_096))
+        }
+        let worse = directory.file("worse.sqlite")
+        try bytes.write(to: URL(fileURLWithPath: worse))
+        #expect { try SQLiteKeyDatabase(path: worse) } throws: { isUnavailable($0) }
     }
 
     @Test(arguments: [

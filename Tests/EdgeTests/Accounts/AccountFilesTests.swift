@@ -11,6 +11,8 @@ extension EdgeTests {
             ("POST", "/api/auth/passkey/authenticate/options"), ("POST", "/api/auth/passkey/authenticate"),
             ("GET", "/api/auth/devices"), ("POST", "/api/auth/device/options"), ("POST", "/api/auth/device"),
             ("DELETE", "/api/auth/passkey/AAAA"), ("DELETE", "/api/auth/device/AAAA"), ("DELETE", "/api/auth/account"),
+            ("POST", "/api/auth/token/validate"), ("POST", "/api/auth/logout"),
+            ("POST", "/api/auth/device/authenticate/options"), ("POST", "/api/auth/device/authenticate"),
         ]
         private static let files = [
             "/.well-known/apple-app-site-association", "/.well-known/assetlinks.json", "/.well-known/webauthn",
@@ -67,7 +69,7 @@ extension EdgeTests {
                 #expect(wrong["allow"] == "\(method), OPTIONS")
             }
             for path in [
-                "", "passkey", "passkey/", "passkey/a/b", "device/a/b", "account/x", "accounts", "token/validate",
+                "", "passkey", "passkey/", "passkey/a/b", "device/a/b", "account/x", "accounts", "token",
             ] {
                 expectRefusal(try await player.request("GET", "/api/auth/" + path), 404, "not_found")
             }

@@ -125,14 +125,19 @@ extension EdgeTests {
                 #expect(output.ending == .exited(0), "\(output)")
             }
             _ = try await gateway.stop()
-            if !isBackup { try FileManager.default.copyItem(atPath: store, toPath: copy) }
+            // What was written last may be in the log of the file alone.
+            for name in isBackup ? [] : ["", "-wal"] where FileManager.default.fileExists(atPath: store + name) {
+                try FileManager.default.copyItem(atPath: store + name, toPath: copy + name)
+            }
             let again = try await GatewayProcess.start(gateway.settings, in: gateway.directory)
             player = player.moved(to: again)
             let old = player.refreshToken
             try await player.refresh()
             _ = try await again.stop()
             for name in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store + name) }
-            try FileManager.default.moveItem(atPath: copy, toPath: store)
+            for name in ["", "-wal"] where FileManager.default.fileExists(atPath: copy + name) {
+                try FileManager.default.moveItem(atPath: copy + name, toPath: store + name)
+            }
             let restored = try await GatewayProcess.start(gateway.settings, in: gateway.directory)
             player = player.moved(to: restored)
             for token in [old, player.refreshToken] {

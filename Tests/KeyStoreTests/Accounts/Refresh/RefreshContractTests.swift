@@ -101,6 +101,7 @@ struct RefreshContractTests {
     func `ends families by name, account, beginner and altogether`(kind: AccountStoreKind) async throws {
         let (store, owner) = try await store(kind)
         _ = try await store.begin(.sample(2), maximum: 10)
+        try await store.enrol(devices: [1])
         _ = try await store.join(.sample(1), to: .sample(1))
         func begin(_ number: Int, _ beginner: RefreshBeginner, account: UInt8 = 1) async throws {
             #expect(try await store.begin(.sample(number, account: account, beginner: beginner)) == .begun)
@@ -128,6 +129,7 @@ struct RefreshContractTests {
     func `ends a family with what began it`(kind: AccountStoreKind) async throws {
         let (store, owner) = try await store(kind)
         _ = try await store.add(.sample(11), to: .sample(1))
+        try await store.enrol(devices: [1])
         _ = try await store.join(.sample(1), to: .sample(1))
         _ = try await store.begin(.sample(2, beginner: .passkey(.sample(11))))
         _ = try await store.begin(.sample(3, beginner: .device(.sample(1))))

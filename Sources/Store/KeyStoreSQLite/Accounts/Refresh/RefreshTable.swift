@@ -17,6 +17,7 @@ enum RefreshSchema {
     /// `refresh_home` has one row: which history of the families this is, and how often one of them was used or ended
     /// in it (`RefreshPlace`).
     static func create(in database: Database) throws {
+        let isNew = try !SQLiteSchemaForm.has("refresh_home", database)
         try database.execute(
             sql: """
                 CREATE TABLE IF NOT EXISTS refresh_family (
@@ -38,8 +39,11 @@ enum RefreshSchema {
                     history BLOB NOT NULL,
                     changes INTEGER NOT NULL
                 ) STRICT;
-                INSERT INTO refresh_home VALUES (1, randomblob(\(RefreshHistory.length)), 0) ON CONFLICT DO NOTHING;
                 """)
+        if isNew {
+            try database.execute(
+                sql: "INSERT INTO refresh_home VALUES (1, randomblob(\(RefreshHistory.length)), 0)")
+        }
         for (name, table, columns) in indexes {
             try database.execute(sql: "CREATE INDEX IF NOT EXISTS \(name) ON \(table) \(columns)")
         }
