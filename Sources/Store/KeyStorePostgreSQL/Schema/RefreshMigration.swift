@@ -202,17 +202,22 @@ extension PostgreSQLSchema.Migration {
 
     private static let usingFamily = """
         -- outcome: 0 rotated, 1 repeated (sealed), 2 unknown, 3 expired, 4 wrong key, 5 repeated too often, 6 reused. The
-        -- rule is RefreshFamily.using.
+        -- rule is RefreshFamily.using. 7: the proof isn't unused (spending as spend). Without home_id it has no mark.
         CREATE FUNCTION portcullis.use_family(
-            of_id bytea, of_key bytea, of_hash bytea, next_hash bytea, next_sealed bytea, used int8, next_expires int8,
+            home_id bytea, mark_kind int8, mark_bytes bytea, mark_expires int8, of_id bytea, of_key bytea, of_hash bytea, next_hash bytea, next_sealed bytea, used int8, next_expires int8,
             repeat_milliseconds int8, OUT outcome int8, OUT owner bytea, OUT began_as int8, OUT began_with bytea,
             OUT good_sealed bytea, OUT expires int8, OUT owner_origin int8, OUT owner_proof bytea,
-            OUT owner_closed boolean
+            OUT owner_closed boolean, OUT spending int8
         ) LANGUAGE plpgsql AS $$
         DECLARE
             known record;
             present int8;
         BEGIN
+            IF home_id IS NOT NULL THEN
+                spending := portcullis.spend(home_id, mark_kind, mark_bytes, mark_expires);
+                IF spending <> 0 THEN outcome := 7; RETURN; END IF;
+            END IF;
+            -- A mark doesn't wait; this does, and comes after it.
             PERFORM portcullis.wait_for_disk();
             present := portcullis.refresh_epoch();
             SELECT f.* INTO known FROM portcullis.refresh_family f WHERE f.family_id = of_id AND f.epoch = present

@@ -32,6 +32,8 @@ package enum RefreshOutcome: Hashable, Sendable {
     case rotated(RefreshGrant)
     /// The token was used before, and its successor wasn't: that is good, not the one of this use.
     case repeated(RefreshGrant, sealed: [UInt8])
+    /// The mark of its proof isn't unused: nothing has changed. Never `spent`.
+    case refused(MarkSpending)
     /// There is no such family, or it has ended.
     case unknown
     case expired
