@@ -153,4 +153,6 @@ package enum RefreshLimits {
     package static let maximumSealedBytes = 256
     /// Expired families that one transaction removes.
     package static let maximumExpired = 500
+    /// Families whose sessions close at once when an operator ends all; those of the others within minutes.
+    package static let maximumToldAtOnce = 10_000
 }

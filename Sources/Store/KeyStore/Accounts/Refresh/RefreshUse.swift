@@ -80,7 +80,10 @@ extension RefreshFamily {
             return .rotated(family)
         }
         guard let last, last.hash == use.hash else { return .reused }
-        guard use.time - usedAt > use.repeatMilliseconds else { return .repeated(self, sealed: last.sealed) }
+        // A clock that was set back makes it late, too.
+        guard (use.time - usedAt).magnitude > use.repeatMilliseconds else {
+            return .repeated(self, sealed: last.sealed)
+        }
         guard !last.isRepeatedLate else { return .repeatedTooOften }
         family.last?.isRepeatedLate = true
         return .repeated(family, sealed: last.sealed)
