@@ -61,12 +61,11 @@ package struct RefreshFamily: Hashable, Sendable {
 }
 
 /// The name of a family: 16 random bytes. It isn't secret.
-package struct RefreshFamilyID: Hashable, Sendable, Comparable, CustomStringConvertible {
+package struct RefreshFamilyID: NamedBytes, CustomStringConvertible {
     package static let length = 16
 
     package let bytes: [UInt8]
 
-    /// - Returns: nil for any other number of bytes than ``length``.
     package init?(bytes: [UInt8]) {
         guard bytes.count == Self.length else { return nil }
         self.bytes = bytes
@@ -82,24 +81,6 @@ package struct RefreshFamilyID: Hashable, Sendable, Comparable, CustomStringConv
     package var text: String { Base64URL.encode(bytes) }
 
     package var description: String { text }
-
-    package static func < (left: Self, right: Self) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
-}
-
-/// Crosses to the process that replaces this one as its text.
-extension RefreshFamilyID: Codable {
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        guard let id = RefreshFamilyID(text: try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a family of refresh tokens")
-        }
-        self = id
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
-    }
 }
 
 /// What a family ends with.
