@@ -25,11 +25,13 @@ package struct RefreshFamily: Hashable, Sendable {
         package let hash: [UInt8]
         /// The good token, which succeeds it.
         package let sealed: [UInt8]
+        /// Of the token that was used.
+        package let expiresAt: Int64
         /// It was repeated once after ``RefreshUse/repeatMilliseconds``.
         package var isRepeatedLate: Bool
 
-        package init(hash: [UInt8], sealed: [UInt8], isRepeatedLate: Bool = false) {
-            (self.hash, self.sealed, self.isRepeatedLate) = (hash, sealed, isRepeatedLate)
+        package init(hash: [UInt8], sealed: [UInt8], expiresAt: Int64, isRepeatedLate: Bool = false) {
+            (self.hash, self.sealed, self.expiresAt, self.isRepeatedLate) = (hash, sealed, expiresAt, isRepeatedLate)
         }
     }
 

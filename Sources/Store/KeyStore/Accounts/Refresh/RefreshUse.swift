@@ -75,11 +75,12 @@ extension RefreshFamily {
         var family = self
         if use.hash == hash {
             family.hash = use.successor
-            family.last = LastUse(hash: use.hash, sealed: use.sealed)
+            family.last = LastUse(hash: use.hash, sealed: use.sealed, expiresAt: expiresAt)
             (family.usedAt, family.expiresAt) = (use.time, use.expiresAt)
             return .rotated(family)
         }
         guard let last, last.hash == use.hash else { return .reused }
+        guard use.time < last.expiresAt else { return .expired }
         // A clock that was set back makes it late, too.
         guard (use.time - usedAt).magnitude > use.repeatMilliseconds else {
             return .repeated(self, sealed: last.sealed)
