@@ -25,7 +25,7 @@ extension PostgreSQLSchema.Migration {
             last_hash bytea,
             sealed bytea CHECK (octet_length(sealed) <= \(RefreshLimits.maximumSealedBytes)),
             last_expires_at int8,
-            repeated_late boolean NOT NULL DEFAULT false,
+            repeated_late_at int8,
             began_at int8 NOT NULL,
             used_at int8 NOT NULL,
             expires_at int8 NOT NULL
@@ -259,8 +259,9 @@ extension PostgreSQLSchema.Migration {
         -- outcome: 0 rotated, 1 repeated (sealed), 2 unknown, 3 expired, 4 wrong key, 5 repeated too often, 6 reused. The
         -- rule is RefreshFamily.using. 7: the proof isn't unused (spending as spend). Without home_id it has no mark.
         CREATE FUNCTION portcullis.use_family(
-            home_id bytea, mark_kind int8, mark_bytes bytea, mark_expires int8, of_id bytea, of_key bytea, of_hash bytea, next_hash bytea, next_sealed bytea, used int8, next_expires int8,
-            repeat_milliseconds int8, OUT outcome int8, OUT owner bytea, OUT began_as int8, OUT began_with bytea,
+            home_id bytea, mark_kind int8, mark_bytes bytea, mark_expires int8, of_id bytea, of_key bytea,
+            of_hash bytea, next_hash bytea, next_sealed bytea, used int8, next_expires int8, repeat_milliseconds int8,
+            OUT outcome int8, OUT owner bytea, OUT began_as int8, OUT began_with bytea,
             OUT good_sealed bytea, OUT expires int8, OUT owner_origin int8, OUT owner_proof bytea,
             OUT owner_closed boolean, OUT spending int8
         ) LANGUAGE plpgsql AS $$
@@ -284,15 +285,19 @@ extension PostgreSQLSchema.Migration {
             IF known.hash = of_hash THEN
                 UPDATE portcullis.refresh_family f
                 SET hash = next_hash, last_hash = of_hash, sealed = next_sealed, last_expires_at = f.expires_at,
-                    repeated_late = false, used_at = used, expires_at = next_expires
+                    repeated_late_at = NULL, used_at = used, expires_at = next_expires
                 WHERE f.family_id = of_id;
                 outcome := 0;
                 expires := next_expires;
             ELSIF known.last_hash = of_hash THEN
                 IF used >= known.last_expires_at THEN outcome := 3; RETURN; END IF;
                 IF abs(used - known.used_at) > repeat_milliseconds THEN
-                    IF known.repeated_late THEN outcome := 5; RETURN; END IF;
-                    UPDATE portcullis.refresh_family f SET repeated_late = true WHERE f.family_id = of_id;
+                    IF known.repeated_late_at IS NULL THEN
+                        UPDATE portcullis.refresh_family f SET repeated_late_at = used WHERE f.family_id = of_id;
+                    ELSIF abs(used - known.repeated_late_at) > repeat_milliseconds THEN
+                        outcome := 5;
+                        RETURN;
+                    END IF;
                 END IF;
                 outcome := 1;
                 good_sealed := known.sealed;

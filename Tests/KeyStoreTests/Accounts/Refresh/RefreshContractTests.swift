@@ -37,12 +37,23 @@ struct RefreshContractTests {
     }
 
     @Test(arguments: AccountStoreKind.allCases)
-    func `gives it once more later`(kind: AccountStoreKind) async throws {
+    func `gives it once more later, for as long`(kind: AccountStoreKind) async throws {
         let (store, owner) = try await store(kind)
-        _ = try await store.use(.sample(0, to: 1))
-        #expect(try await store.use(.sample(0, to: 8, at: 62_001)).repeatedSealed == [1])
-        #expect(try await store.use(.sample(0, to: 9, at: 62_002)) == .repeatedTooOften(.sample(1)))
-        #expect(try await store.use(.sample(1, to: 2, at: 62_003)).isRotated)
+        func use(_ token: Int, to successor: Int, at time: Int64) async throws -> RefreshOutcome {
+            try await store.use(.sample(token, to: successor, at: time, repeating: 10_000))
+        }
+        _ = try await use(0, to: 1, at: 2_000)
+        for time in [12_001, 12_001, 22_001, 12_000] as [Int64] {
+            #expect(try await use(0, to: 9, at: time).repeatedSealed == [1])
+        }
+        #expect(try await store.families(of: .sample(1)).first?.last?.repeatedLateAt == 12_001)
+        for time in [22_002, 90_000] as [Int64] {
+            #expect(try await use(0, to: 9, at: time) == .repeatedTooOften(.sample(1)))
+        }
+        // Nothing has changed, and the successor has a window of its own.
+        #expect(try await use(1, to: 2, at: 22_003).isRotated)
+        for time in [40_000, 50_000] as [Int64] { #expect(try await use(1, to: 9, at: time).repeatedSealed == [2]) }
+        #expect(try await use(1, to: 9, at: 50_001) == .repeatedTooOften(.sample(1)))
         withExtendedLifetime(owner) {}
     }
 
@@ -171,13 +182,19 @@ struct RefreshContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    /// It makes a repetition late, which is good once.
+    /// It makes a repetition late. When it is right again, the first window is, too.
     @Test(arguments: AccountStoreKind.allCases)
-    func `a clock that is set back opens no window`(kind: AccountStoreKind) async throws {
+    func `a clock that is set back opens the late window alone`(kind: AccountStoreKind) async throws {
         let (store, owner) = try await store(kind)
+        func use(at time: Int64) async throws -> RefreshOutcome {
+            try await store.use(.sample(0, to: 2, at: time, repeating: 10_000))
+        }
         #expect(try await store.use(.sample(0, to: 1, at: 90_000)).isRotated)
-        #expect(try await store.use(.sample(0, to: 2, at: 2_000)).repeatedSealed == [1])
-        #expect(try await store.use(.sample(0, to: 2, at: 2_000)) == .repeatedTooOften(.sample(1)))
+        for time in [20_000, 30_000, 10_000] as [Int64] { #expect(try await use(at: time).repeatedSealed == [1]) }
+        for time in [30_001, 9_999] as [Int64] {
+            #expect(try await use(at: time) == .repeatedTooOften(.sample(1)))
+        }
+        for time in [80_000, 100_000] as [Int64] { #expect(try await use(at: time).repeatedSealed == [1]) }
         withExtendedLifetime(owner) {}
     }
 

@@ -30,11 +30,12 @@ extension RefreshFamily {
 extension RefreshUse {
     /// The token that is used, and the successor that it gets.
     static func sample(
-        _ token: Int, to successor: Int, of family: Int = 1, key: [UInt8] = familyKey, at time: Int64 = 2_000
+        _ token: Int, to successor: Int, of family: Int = 1, key: [UInt8] = familyKey, at time: Int64 = 2_000,
+        repeating milliseconds: Int64 = 60_000
     ) -> RefreshUse {
         RefreshUse(
             family: .sample(family), key: key, hash: tokenHash(token), successor: tokenHash(successor),
-            sealed: [UInt8(successor & 0xFF)], time: time, expiresAt: time + 100_000, repeatMilliseconds: 60_000)
+            sealed: [UInt8(successor & 0xFF)], time: time, expiresAt: time + 100_000, repeatMilliseconds: milliseconds)
     }
 }
 

@@ -27,11 +27,11 @@ package struct RefreshFamily: Hashable, Sendable {
         package let sealed: [UInt8]
         /// Of the token that was used.
         package let expiresAt: Int64
-        /// It was repeated once after ``RefreshUse/repeatMilliseconds``.
-        package var isRepeatedLate: Bool
+        /// When it was repeated after ``RefreshUse/repeatMilliseconds`` for the first time.
+        package var repeatedLateAt: Int64?
 
-        package init(hash: [UInt8], sealed: [UInt8], expiresAt: Int64, isRepeatedLate: Bool = false) {
-            (self.hash, self.sealed, self.expiresAt, self.isRepeatedLate) = (hash, sealed, expiresAt, isRepeatedLate)
+        package init(hash: [UInt8], sealed: [UInt8], expiresAt: Int64, repeatedLateAt: Int64? = nil) {
+            (self.hash, self.sealed, self.expiresAt, self.repeatedLateAt) = (hash, sealed, expiresAt, repeatedLateAt)
         }
     }
 

@@ -13,7 +13,7 @@ package struct RefreshUse: Hashable, Sendable {
     package let time: Int64
     /// Of the successor.
     package let expiresAt: Int64
-    /// How long after a use it may be repeated as often as the client likes.
+    /// How long after a use, and after its first later repetition, it may be repeated as often as the client likes.
     package let repeatMilliseconds: Int64
 
     package init(
@@ -24,6 +24,10 @@ package struct RefreshUse: Hashable, Sendable {
         (self.successor, self.sealed) = (successor, sealed)
         (self.time, self.expiresAt, self.repeatMilliseconds) = (time, expiresAt, repeatMilliseconds)
     }
+}
+
+extension RefreshUse {
+    fileprivate func isRepetition(ofOneAt past: Int64) -> Bool { (time - past).magnitude <= repeatMilliseconds }
 }
 
 /// The outcome of a use. Only `rotated`, `repeated` and `reused` have changed anything.
@@ -39,7 +43,7 @@ package enum RefreshOutcome: Hashable, Sendable {
     case expired
     /// The family is bound to another key.
     case wrongKey(AccountID)
-    /// Its late repetition was used before.
+    /// It was repeated late before, and that is too long ago.
     case repeatedTooOften(AccountID)
     /// Its successor was used before: the family has ended now.
     case reused(AccountID)
@@ -82,12 +86,13 @@ extension RefreshFamily {
         guard let last, last.hash == use.hash else { return .reused }
         guard use.time < last.expiresAt else { return .expired }
         // A clock that was set back makes it late, too.
-        guard (use.time - usedAt).magnitude > use.repeatMilliseconds else {
-            return .repeated(self, sealed: last.sealed)
+        if use.isRepetition(ofOneAt: usedAt) { return .repeated(self, sealed: last.sealed) }
+        guard let late = last.repeatedLateAt else {
+            family.last?.repeatedLateAt = use.time
+            return .repeated(family, sealed: last.sealed)
         }
-        guard !last.isRepeatedLate else { return .repeatedTooOften }
-        family.last?.isRepeatedLate = true
-        return .repeated(family, sealed: last.sealed)
+        // The answer to the late one may be lost, too.
+        return use.isRepetition(ofOneAt: late) ? .repeated(self, sealed: last.sealed) : .repeatedTooOften
     }
 }
 
