@@ -63,7 +63,7 @@ struct AccountBench {
     static let origin = "https://mud.example"
 
     let store: MemoryAccounts
-    let gate: Gate
+    var gate: Gate
     var services: AccountServices
     var passkey: SimulatedPasskey
     /// What the authenticator has kept of the options of its registration; nil leaves the member out.

@@ -19,12 +19,14 @@ extension Gate {
         }
     }
 
-    /// Counts a failed sign-in against its address. Above the limit the client gets the refusal for that.
+    /// Counts a failed sign-in against its address. Above the limit the client gets the refusal for that; the audit log
+    /// has the check that failed, and whose sign-in it was.
     package func afterCountingSignIn(_ refusal: Refusal, from address: IPAddress, at time: MonotonicTime) -> Refusal {
         guard refusal.code.countsAsFailedUpgrade,
             case .over(let seconds) = settings.limits.countFailure(address.prefix, at: time)
         else { return refusal }
         let detail = "over FAILED_UPGRADES_PER_MINUTE; \(refusal.code.rawValue): \(refusal.detail)"
         return Refusal(.rateLimited, detail: detail, retryAfter: seconds, failed: refusal.failed)
+            .naming(refusal.signer)
     }
 }

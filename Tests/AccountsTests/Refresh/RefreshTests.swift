@@ -87,6 +87,22 @@ struct RefreshTests {
         #expect(refusal.code == .invalidToken && refusal.failed.check == .account)
     }
 
+    /// The client is told of the limit alone, and the audit log of the theft.
+    @Test mutating func `ends its family above the limit of failures, too, and that is told with its account`()
+        async throws
+    {
+        var settings = GateSettings(drain: DrainSwitch(), leases: SessionLeases(maximum: nil))
+        settings.limits = UpgradeLimits(failedUpgradesPerMinute: 1, verificationsPerSecond: 100)
+        bench.gate = Gate(settings)
+        let first = try #require(try await signIn().refresh).text
+        _ = try await refresh(with: try token(of: try await refresh(with: first)))
+        let unknown = try await refresh(with: String(repeating: "A", count: 64)).refusal
+        #expect(unknown?.code == .invalidToken)
+        let theft = try #require(try await refresh(with: first).refusal)
+        #expect(theft.code == .rateLimited && theft.failed.check == .refreshUnused && theft.signer == account.text)
+        #expect(bench.store.families(of: account).isEmpty)
+    }
+
     @Test mutating func `is refused with another key, and stays good`() async throws {
         let first = try #require(try await signIn().refresh).text
         let thief = try AccountBench(sharing: bench)

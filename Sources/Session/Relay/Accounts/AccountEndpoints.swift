@@ -187,21 +187,17 @@ final class AccountEndpoints {
                 default: await SignIn(services).signIn(request, by: gate) { gate.refuseBlocked($0) }
                 }
             let outcome = record.orUnwritten(signedIn, context)
+            // Before the reactor, which may have stopped meanwhile: that a family has ended is never told again.
+            record.signedIn(outcome, isRefresh: path == .tokenValidation, context)
             pinned.reactor.submit {
-                pinned.value.endpoints.answer(
-                    pinned.value.exchange, outcome, isRefresh: path == .tokenValidation, context)
+                let (exchange, endpoints) = pinned.value
+                switch outcome {
+                case .signedIn(let token, _): endpoints.respond(exchange, JSONAnswers.signedIn(token))
+                case .refused(let refusal):
+                    endpoints.respond(exchange, JSONAnswers.refusal(refusal, requestID: context.id))
+                }
                 issuing.end()
             }
-        }
-    }
-
-    private func answer(
-        _ exchange: HTTPExchange, _ outcome: SignInOutcome, isRefresh: Bool, _ context: RequestContext
-    ) {
-        record.signedIn(outcome, isRefresh: isRefresh, context)
-        switch outcome {
-        case .signedIn(let token, _): respond(exchange, JSONAnswers.signedIn(token))
-        case .refused(let refusal): respond(exchange, JSONAnswers.refusal(refusal, requestID: context.id))
         }
     }
 

@@ -16,6 +16,8 @@ extension DecisionRecord {
         return line.refusal.map { .refused($0) } ?? outcome
     }
 
+    /// Call this when it is decided, whatever becomes of the connection. On any thread.
+    ///
     /// - Parameter isRefresh: by a refresh token.
     func signedIn(_ outcome: SignInOutcome, isRefresh: Bool, _ context: RequestContext) {
         switch outcome {

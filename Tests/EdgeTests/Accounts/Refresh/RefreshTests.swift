@@ -43,6 +43,23 @@ extension EdgeTests {
             try await player.expectSignedOut()
         }
 
+        @Test func `a theft is told of, though the thief has gone before the answer`() async throws {
+            let bench = try await RefreshEdge.start()
+            let stolen = try await bench.signedIn()
+            var player = stolen
+            try await player.refresh()
+            try await player.refresh()
+            let holder = player
+            // A reset may overtake the request.
+            try await bench.gateway.eventually("the family has ended") {
+                let connection = try await bench.gateway.connect()
+                try await connection.send(stolen.refreshRequest())
+                await connection.reset()
+                return try await holder.ask("GET", "/api/auth/devices").status == 401
+            }
+            try await bench.gateway.auditLine(#""event":"refresh_reuse""#, "refresh_unused", player.account ?? "-")
+        }
+
         @Test func `a log-out ends the session and the tokens, here or everywhere`() async throws {
             let bench = try await RefreshEdge.start()
             var player = try await bench.signedIn()
