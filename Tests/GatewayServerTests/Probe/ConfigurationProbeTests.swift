@@ -109,12 +109,12 @@ struct ConfigurationProbeTests {
         let certificates = try await DevCertificates.shared()
         let server = try await TargetServer.start(.echo, tls: certificates.server)
         let other = try bench.authority.issue("other", now: bench.now, hosts: ["localhost"])
-        func found(_ certificate: String, _ key: String, _ port: Int) throws -> [String] {
+        func found(_ certificate: String, _ key: String, _ port: Int, next: String? = nil) throws -> [String] {
             let settings = target(
                 1,
                 [
                     "INBOUND_TLS_MODE": "required", "TLS_CERT_PATH": certificate, "TLS_KEY_PATH": key,
-                    "PUBLIC_ORIGIN": "https://localhost:\(port)",
+                    "PUBLIC_ORIGIN": "https://localhost:\(port)", "NEXT_CERT_PATH": next,
                 ])
             return try findings(settings, of: "TLS_CERT_PATH").filter { $0.contains("localhost:\(port)") }
         }
@@ -124,6 +124,13 @@ struct ConfigurationProbeTests {
         let (certificate, key) = (try bench.file("o.pem", other.certificate), try bench.file("o.key", other.key))
         let foreign = try found(certificate, key, server.port)
         #expect(foreign.count == 1 && foreign[0].contains("shows another key: "), "\(foreign)")
+        #expect(!foreign[0].contains("NEXT_CERT_PATH"), "\(foreign)")
+        let announced = try found(certificate, key, server.port, next: certificate)
+        #expect(announced == foreign)
+        let unannounced = try found(certificate, key, server.port, next: certificates.otherServer.certificate)
+        #expect(unannounced.count == 1 && unannounced[0].contains("NEXT_CERT_PATH doesn't announce"), "\(unannounced)")
+        let before = try found(pair.certificate, pair.key, server.port, next: certificates.otherServer.certificate)
+        #expect(before == same)
         let silent = try await found(certificate, key, closedPort())
         #expect(silent.count == 1 && silent[0].contains("doesn't answer (connection refused)"), "\(silent)")
     }

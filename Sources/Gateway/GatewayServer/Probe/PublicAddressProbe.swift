@@ -77,14 +77,17 @@ struct PublicAddressProbe {
         case .success:
             return ProbeFinding(.ok, certificateSetting, "\(place) shows this certificate's key")
         case .failure(.notSecured(.notPinned)):
-            return ProbeFinding(
-                .attention, certificateSetting,
-                "\(place) shows another key: a proxy's, another server's, or that of a gateway that hasn't been reloaded"
-            )
+            return ProbeFinding(.attention, certificateSetting, "\(place) shows another key: \(Self.reason(tls.keys))")
         case .failure(let error):
             return ProbeFinding(
                 .attention, certificateSetting, "\(place) doesn't answer (\(error)): is the gateway running?")
         }
+    }
+
+    private static func reason(_ keys: GatewayConfiguration.CertificateKeys) -> String {
+        let reason = "a proxy's, another server's, or that of a gateway that hasn't been reloaded"
+        guard let next = keys.next, next != keys.inUse else { return reason }
+        return reason + "; NEXT_CERT_PATH doesn't announce this one, so clients that pin keys refuse it"
     }
 
     private static func pin(of tls: GatewayConfiguration.TLS) -> PublicKeyPin? {

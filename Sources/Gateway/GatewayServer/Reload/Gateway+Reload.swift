@@ -77,7 +77,7 @@ extension Gateway {
         await shutOut(by: parts.material)
         noteIssuer(old.parts.relay.tokens?.settings, parts.relay.tokens?.settings)
         noteKey(old.live.tls?.keys, live.tls?.keys)
-        for warning in loaded.warningsNow { logger.warning("\(warning)") }
+        for warning in loaded.warningsNow where !warning.isGuess { logger.warning("\(warning)") }
         return .applied(difference)
     }
 

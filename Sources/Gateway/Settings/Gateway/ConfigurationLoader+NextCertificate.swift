@@ -30,13 +30,14 @@ extension ConfigurationLoader {
             inUse: Self.keyInfo(of: inUse), next: next.flatMap { Self.keyInfo(of: $0) })
     }
 
-    /// The certificate in use is older than the announced one until it is replaced.
+    /// Files don't tell whether a certificate is the one before the announced one, or has replaced it: as a rule the one
+    /// before is older. A reload compares keys alone (`CertificateKeys.refuse`).
     private mutating func warnIfNotAnnounced(_ inUse: Certificate, _ next: Certificate) {
-        guard inUse.notValidBefore > next.notValidBefore, inUse.publicKey != next.publicKey else { return }
+        guard inUse.notValidBefore >= next.notValidBefore, inUse.publicKey != next.publicKey else { return }
         warn(
             settings.inboundTLS.certificatePath,
-            "is newer than the certificate of NEXT_CERT_PATH, and has another key: clients that pin the announced key refuse it."
-        )
+            "isn't older than the certificate of NEXT_CERT_PATH, and has another key: if that is new, clients that pin keys refuse it.",
+            isGuess: true)
     }
 
     private static func keyInfo(of certificate: Certificate) -> [UInt8]? {

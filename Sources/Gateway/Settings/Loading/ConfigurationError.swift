@@ -54,6 +54,8 @@ package struct ConfigurationErrors: Error, Sendable, Equatable, CustomStringConv
 package struct ConfigurationWarning: Sendable, Equatable, CustomStringConvertible {
     package let setting: String
     package let text: String
+    /// It goes by the files alone. A reload knows what was before them, and says what is so instead.
+    package var isGuess = false
 
     package var description: String {
         "\(setting): \(text)"

@@ -147,10 +147,11 @@ struct ConfigurationLoader {
     func hasFailed(_ setting: any AnySetting) -> Bool { namesFailed.contains(setting.row.name) }
 
     /// - Parameter text: may hold names out of certificates; it is escaped.
-    mutating func warn(_ setting: any AnySetting, _ text: String) {
+    mutating func warn(_ setting: any AnySetting, _ text: String, isGuess: Bool = false) {
         let name = setting.row.name
         warnings.append(
-            ConfigurationWarning(setting: writtenNames[name] ?? name, text: EscapedText(text).description))
+            ConfigurationWarning(
+                setting: writtenNames[name] ?? name, text: EscapedText(text).description, isGuess: isGuess))
     }
 
     // MARK: Files that settings name
