@@ -9,6 +9,7 @@ struct FleetUpkeep {
     /// Between two runs in the fleet, at least. A little less than between two calls of one gateway, so that one alone
     /// doesn't miss every second run.
     private static let pauseMilliseconds = 4_000
+    private static let roundsOfFamilies = 20
 
     private let registry: any FleetStorage
 
@@ -25,6 +26,14 @@ struct FleetUpkeep {
         try await registry.forgetHoldings()
         try await registry.forgetLostSessions()
         _ = try await registry.expireAccounts(madeBefore: time - AccountLimits.unusedMilliseconds, at: time)
-        _ = try await registry.expireFamilies(at: time)
+        try await endFamilies(expiredAt: time)
+    }
+
+    /// In transactions that are short each. Of a million that an operator has ended all are told within minutes.
+    private func endFamilies(expiredAt time: Int64) async throws(KeyRegistryError) {
+        for _ in 0..<Self.roundsOfFamilies {
+            let ended = try await registry.expireFamilies(at: time)
+            if ended < RefreshLimits.maximumExpired { return }
+        }
     }
 }

@@ -137,6 +137,27 @@ struct RefreshContractTests {
     }
 
     @Test(arguments: AccountStoreKind.allCases)
+    func `ends all, however many there are`(kind: AccountStoreKind) async throws {
+        let (store, owner) = try await store(kind)
+        let accounts = UInt8(RefreshLimits.maximumExpired / RefreshLimits.maximumFamilies + 2)
+        var count = 1
+        for account in 2...accounts {
+            _ = try await store.begin(.sample(account), maximum: 100)
+            for _ in 0..<RefreshLimits.maximumFamilies {
+                count += 1
+                let family = RefreshFamily.sample(
+                    count, account: account, beginner: .passkey(.sample(Int(account))))
+                #expect(try await store.begin(family) == .begun)
+            }
+        }
+        #expect(count > RefreshLimits.maximumExpired)
+        #expect(try await store.end(.all, at: 5) == count)
+        for account in 1...accounts { #expect(try await store.families(of: .sample(account)).isEmpty) }
+        #expect(try await store.end(.all, at: 6) == 0)
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: AccountStoreKind.allCases)
     func `ends a family with what began it`(kind: AccountStoreKind) async throws {
         let (store, owner) = try await store(kind)
         _ = try await store.add(.sample(11), to: .sample(1))

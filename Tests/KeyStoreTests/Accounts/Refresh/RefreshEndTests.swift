@@ -45,6 +45,31 @@ struct RefreshEndTests {
         #expect(news.revocations?.families == [.sample(1)] && news.accounts == [.sample(1)])
     }
 
+    @Test func `comes at once for a great many, and is told to a fleet bit by bit`() async throws {
+        let database = try await FleetDatabase()
+        let store = database.registry
+        try await fill(store)
+        let count = 3 * RefreshLimits.maximumToldAtOnce
+        let columns = "account_id, epoch, beginner_kind, beginner, key, hash, began_at, used_at, expires_at"
+        try database.session().run(
+            """
+            INSERT INTO portcullis.refresh_family (family_id, \(columns))
+            SELECT decode(lpad(to_hex(n), 32, '0'), 'hex'), \(columns)
+            FROM portcullis.refresh_family, generate_series(1, \(count)) AS n
+            """)
+        #expect(try await store.end(.all, at: 5) == count + 1)
+        #expect(try await store.use(.sample(1, to: 2)) == .unknown)
+        #expect(try await store.families(of: .sample(1)).isEmpty)
+        var (rest, ended) = (0, 0)
+        repeat {
+            ended = try await store.expireFamilies(at: 0)
+            #expect(ended <= RefreshLimits.maximumExpired)
+            rest += ended
+        } while ended > 0
+        #expect(rest == count + 1 - RefreshLimits.maximumToldAtOnce)
+        #expect(try await store.begin(.sample(2)) == .begun)
+    }
+
     @Test func `comes with the revocation of the device that began it`() async throws {
         let directory = try TemporaryDirectory()
         let database = try await FleetDatabase()

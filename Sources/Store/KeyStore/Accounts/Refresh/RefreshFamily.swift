@@ -134,7 +134,7 @@ package enum RefreshLimits {
     package static let hashBytes = 32
     /// Of a sealed token.
     package static let maximumSealedBytes = 256
-    /// Expired families that one transaction removes.
+    /// Expired families that one transaction removes; of all families, where they end.
     package static let maximumExpired = 500
     /// Families whose sessions close at once when an operator ends all; those of the others within minutes.
     package static let maximumToldAtOnce = 10_000

@@ -126,6 +126,27 @@ enum RefreshTable {
         return ended.count
     }
 
+    /// The same for the first families behind a name, in the order of names.
+    ///
+    /// - Returns: their names; none behind the last one.
+    static func endPage(
+        after last: RefreshFamilyID?, at time: Int64, in database: Database
+    ) throws -> [RefreshFamilyID] {
+        let begin = Data(last?.bytes ?? [])
+        let page = try Row.fetchAll(
+            database.cachedStatement(
+                sql: "SELECT family_id FROM refresh_family WHERE family_id > ? ORDER BY family_id LIMIT ?"),
+            arguments: [begin, RefreshLimits.maximumExpired]
+        ).map(name)
+        guard let end = page.last else { return [] }
+        let noted = max(time, try now(in: database))
+        for family in page { try AccountEndTable.note(family, at: noted, in: database) }
+        try database.cachedStatement(sql: "DELETE FROM refresh_family WHERE family_id > ? AND family_id <= ?")
+            .execute(arguments: [begin, Data(end.bytes)])
+        try noteChange(in: database)
+        return page
+    }
+
     private static func condition(_ families: RefreshEnding) -> (String, subject: [UInt8]?) {
         switch families {
         case .family(let id): (" WHERE family_id = ?", id.bytes)

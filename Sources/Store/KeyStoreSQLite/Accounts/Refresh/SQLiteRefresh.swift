@@ -71,6 +71,13 @@ extension SQLiteKeyDatabase {
         try change(until: deadline) { try RefreshTable.end(families, at: time, in: $0) }
     }
 
+    /// A part of all, so that nobody waits long for SQLite's lock.
+    func endPage(
+        after last: RefreshFamilyID?, at time: Int64, until deadline: DispatchTime? = nil
+    ) throws(KeyRegistryError) -> [RefreshFamilyID] {
+        try change(until: deadline) { try RefreshTable.endPage(after: last, at: time, in: $0) }
+    }
+
     func expireFamilies(at time: Int64, until deadline: DispatchTime? = nil) throws(KeyRegistryError) -> Int {
         guard try readers.use({ try RefreshTable.hasExpired(at: time, in: $0) }) else { return 0 }
         return try administer(until: deadline) { try RefreshTable.removeExpired(at: time, in: $0) }
@@ -122,8 +129,21 @@ extension SQLiteKeyRegistry: RefreshStore {
     }
 
     package func end(_ families: RefreshEnding, at time: Int64) async throws(KeyRegistryError) -> Int {
-        try await write { database, deadline throws(KeyRegistryError) in
+        guard families != .all else { return try await endAll(at: time) }
+        return try await write { database, deadline throws(KeyRegistryError) in
             try database.end(families, at: time, until: deadline)
+        }
+    }
+
+    /// Others write between the transactions. What begins meanwhile ends, or goes on.
+    private func endAll(at time: Int64) async throws(KeyRegistryError) -> Int {
+        var (last, count): (RefreshFamilyID?, Int) = (nil, 0)
+        while true {
+            let page = try await write { [last] database, deadline throws(KeyRegistryError) in
+                try database.endPage(after: last, at: time, until: deadline)
+            }
+            guard let end = page.last else { return count }
+            (last, count) = (end, count + page.count)
         }
     }
 
