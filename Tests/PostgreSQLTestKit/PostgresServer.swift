@@ -21,6 +21,8 @@ package final class PostgresServer: Sendable {
         package var primary: PostgresServer?
         /// TLS on the loopback port.
         package var certificates: PostgresCertificates?
+        /// Its wall clock can be stepped (`scripts/clock.c`).
+        package var hasOwnClock = false
 
         package init() {}
     }
@@ -54,6 +56,7 @@ package final class PostgresServer: Sendable {
             try Self.pristine.get().withCopy(at: data)
         }
         try configure()
+        if options.hasOwnClock { try makeClock() }
         try startNow()
     }
 
@@ -129,7 +132,7 @@ package final class PostgresServer: Sendable {
     }
 
     private func command() throws -> [String] {
-        let server = PostgresPrograms.asUser([try PostgresPrograms.path("postgres"), "-D", data])
+        let server = PostgresPrograms.asUser(preload + [try PostgresPrograms.path("postgres"), "-D", data])
         guard let megabytes = options.diskMegabytes else { return server }
         let script = """
             mount -t tmpfs -o mode=700,size=\(megabytes)m tmpfs "$1" && cp -a "$1.kept/." "$1/" \
@@ -225,6 +228,42 @@ package final class PostgresServer: Sendable {
 
     private var filler: String {
         "/proc/\(state.withLock { $0.process } ?? 0)/root\(data)/base/filler"
+    }
+}
+
+// MARK: Its clock
+
+extension PostgresServer {
+    private static let compiler = "/usr/bin/cc"
+
+    /// Whether a server can have a clock of its own.
+    package static var canHaveClock: Bool { FileManager.default.isExecutableFile(atPath: compiler) }
+
+    private var offset: String { directory + "/clock" }
+    private var library: String { directory + "/clock.so" }
+    private var preload: [String] {
+        options.hasOwnClock ? ["/usr/bin/env", "LD_PRELOAD=\(library)", "SOAK_CLOCK=\(offset)"] : []
+    }
+
+    private func makeClock() throws {
+        let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("scripts/clock.c").path
+        try Program.run([Self.compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], output: log)
+        guard FileManager.default.createFile(atPath: offset, contents: nil) else {
+            throw PostgresTestError("\(offset) can't be made")
+        }
+        try stepClock(to: 0)
+        PostgresPrograms.give(offset)
+    }
+
+    /// From now on its clock differs from the machine's by this many seconds.
+    package func stepClock(to seconds: Int) throws {
+        guard let file = FileHandle(forUpdatingAtPath: offset) else { throw PostgresTestError("it has no own clock") }
+        let digits = String(seconds.magnitude)
+        let text = (seconds < 0 ? "-" : "+") + String(repeating: "0", count: 10 - digits.count) + digits
+        // In place: its processes have mapped the file.
+        try file.write(contentsOf: Data(text.utf8))
+        try file.close()
     }
 }
 
