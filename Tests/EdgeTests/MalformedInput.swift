@@ -58,7 +58,7 @@ enum MalformedInput {
     }
 
     /// One fault: a flipped, lost, doubled, inserted or repeated piece, or an end too soon.
-    private static func spoil(_ bytes: inout [UInt8], _ generator: inout SeededGenerator) {
+    static func spoil(_ bytes: inout [UInt8], _ generator: inout SeededGenerator) {
         guard !bytes.isEmpty else { return }
         let index = Int.random(in: bytes.indices, using: &generator)
         let end = min(bytes.count, index + Int.random(in: 1...40, using: &generator))

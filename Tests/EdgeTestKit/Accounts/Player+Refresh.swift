@@ -24,8 +24,8 @@ extension Player {
     // MARK: Refresh tokens
 
     /// The use of the last refresh token, as it goes over a connection.
-    package func refreshRequest() throws -> String {
-        Self.text("POST", Self.refreshPath, refreshBody(nil), try proofField(Self.refreshPath))
+    package func refreshRequest(nonce: String? = nil) throws -> String {
+        Self.text("POST", Self.refreshPath, refreshBody(nil), try proofField(Self.refreshPath, nonce: nonce))
     }
 
     /// Uses a refresh token, whatever comes of it.

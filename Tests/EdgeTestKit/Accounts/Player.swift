@@ -34,6 +34,13 @@ package struct Player: Sendable {
         return moved
     }
 
+    /// The same player, whose clock is ahead by so many seconds.
+    package func withClock(aheadBy seconds: Int) -> Player {
+        var player = self
+        player.holder.clockOffset = seconds
+        return player
+    }
+
     /// The same passkey on another device, whose key for proofs is another one.
     package func onAnotherDevice() throws -> Player {
         var other = self

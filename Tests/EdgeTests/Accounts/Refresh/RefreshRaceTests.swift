@@ -85,6 +85,39 @@ extension EdgeTests {
             try await keeper.refresh()
         }
 
+        /// The program changes the store beside the gateway.
+        @Test(arguments: [true, false]) func `uses against an operator's command leave nobody signed in`(
+            ofAccount: Bool
+        ) async throws {
+            let bench = try await RefreshEdge.start()
+            var owner = try await bench.signedIn()
+            for _ in 0..<4 {
+                let device = try await bench.apple.enrolledDevice(at: bench.gateway)
+                expectSuccess(try await owner.join(device))
+                var player = try owner.onAnotherDevice()
+                try await player.signIn(by: device)
+                let socket = try await player.open()
+                let (account, keyID) = (try #require(player.account), device.keyID)
+                let settings = GatewaySettings(targetPort: 1).setting("ATTESTED_KEYS_PATH", bench.gateway.storePath)
+                async let command =
+                    ofAccount
+                    ? GatewayProcess.run(["accounts", "sign-out", account], settings)
+                    : bench.gateway.keys("revoke", keyID)
+                var answers: [ReceivedAnswer] = []
+                repeat {
+                    answers.append(try await player.tryRefresh())
+                    if answers.last?.status == 200 { try player.keep(answers[answers.count - 1]) }
+                } while answers.last?.status == 200
+                expectRefusal(answers.removeLast(), 401, "invalid_token")
+                let output = try await command
+                #expect(output.ending == .exited(0), "\(output)")
+                try await Edge.expectBlocked(socket)
+                try await player.expectSignedOut(answers)
+                if ofAccount { try await owner.signIn() }
+            }
+            try await owner.refresh()
+        }
+
         @Test func `an old token against the good one ends the family, whichever comes first`() async throws {
             let bench = try await RefreshEdge.start()
             var player = try await bench.signedIn()
