@@ -24,7 +24,7 @@ package enum CheckOrder {
             case .authorization:
                 method.hasSameBytes(as: MethodChecks.signedLabel)
                     ? [signedAuthorization, authorization] : [authorization, signedAuthorization]
-            case .account: [signIn, accountChange, refresh]
+            case .account: [signIn, accountChange, refresh, signedIn]
             }
         let fitting = check.flatMap { check in possible.first { $0.contains(check) } } ?? possible[0]
         return fitting.enumerated().filter { fitting.firstIndex(of: $0.element) == $0.offset }.map(\.element)
@@ -80,6 +80,12 @@ package enum CheckOrder {
     private static let refresh: [AdmissionCheck] =
         [.queue, .rateLimit, .body] + proof + [.replay, .keyStore, .refreshKnown, .refreshKey, .refreshLifetime]
         + [.refreshUnused, .refreshRepeat, .blockList, .account, .developmentToken, .signingKey, .auditLog]
+
+    /// Of what a player does with his access token, such as a log-out.
+    private static let signedIn: [AdmissionCheck] =
+        [.blockList, .rateLimit] + accessToken + [.identityBlocked] + proofOfToken + [
+            .credential, .queue, .body, .auditLog,
+        ]
 
     private static let registration: [AdmissionCheck] =
         [.queue, .rateLimit, .body, .challenge] + attestation + [.keyRevoked, .auditLog, .keyStored]
