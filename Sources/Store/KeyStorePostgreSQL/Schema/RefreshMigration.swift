@@ -8,8 +8,8 @@ extension PostgreSQLSchema.Migration {
     /// know nothing of these tables.
     static let refresh = Self(
         oldest: 1,
-        script: familyTables + standbys + history + endingFamilies + endingWith + beginningFamily + usingFamily
-            + expiring)
+        script: familyTables + standbys + history + endingFamilies + endingWith + beginningFamily + signingIn
+            + usingFamily + expiring)
 
     /// `refresh_home` has one row: which families are good (`epoch`), and where it was written last. A row that a dump
     /// brings back has the mark of before in `marked`, and another one in `mark`, which is made anew.
@@ -227,6 +227,7 @@ extension PostgreSQLSchema.Migration {
             closed int8;
             revoked int8;
             present int8;
+            idle bytea[];
         BEGIN
             PERFORM portcullis.wait_for_disk();
             present := portcullis.refresh_epoch();
@@ -242,15 +243,44 @@ extension PostgreSQLSchema.Migration {
                 PERFORM 1 FROM portcullis.account_device d WHERE d.key_id = of_beginner AND d.account_id = of_account;
                 IF NOT FOUND THEN RETURN 1; END IF;
             END IF;
-            PERFORM portcullis.end_families(
-                ARRAY(SELECT f.family_id FROM portcullis.refresh_family f
-                    WHERE f.account_id = of_account AND f.epoch = present
-                    ORDER BY f.used_at DESC, f.family_id DESC OFFSET \(RefreshLimits.maximumFamilies - 1)), began);
+            idle := ARRAY(SELECT f.family_id FROM portcullis.refresh_family f
+                WHERE f.account_id = of_account AND f.epoch = present
+                ORDER BY f.used_at DESC, f.family_id DESC OFFSET \(RefreshLimits.maximumFamilies - 1));
+            IF cardinality(idle) > 0 THEN PERFORM portcullis.end_families(idle, began); END IF;
             INSERT INTO portcullis.refresh_family (
                 family_id, account_id, epoch, beginner_kind, beginner, key, hash, began_at, used_at, expires_at)
             VALUES (id, of_account, present, of_kind, of_beginner, of_key, new_hash, began, began, new_expires);
-            PERFORM portcullis.note(\(StoreChanges.Kind.account.rawValue), of_account);
+            -- No change is noted: a gateway that knows the account without the family asks for it.
             RETURN 0;
+        END $$;
+
+        """
+
+    private static let signingIn = """
+        -- proof_spending and spending as spend, outcome and stored as use_passkey. Without its home a mark isn't spent. A
+        -- proof that is foreign or has expired refuses nothing: the challenge does.
+        CREATE FUNCTION portcullis.sign_in_and_begin(
+            proof_home bytea, proof_kind int8, proof_bytes bytea, proof_expires int8, home_id bytea, mark_kind int8,
+            mark_bytes bytea, mark_expires int8, of_mark bytea, new_count int8, new_flags int8, used int8, id bytea,
+            of_account bytea, of_key bytea, new_hash bytea, new_expires int8, OUT proof_spending int8,
+            OUT spending int8, OUT outcome int8, OUT stored int8
+        ) LANGUAGE plpgsql AS $$
+        BEGIN
+            IF proof_home IS NOT NULL THEN
+                proof_spending := portcullis.spend(proof_home, proof_kind, proof_bytes, proof_expires);
+                IF proof_spending IN (1, 4) THEN RETURN; END IF;
+            END IF;
+            IF home_id IS NOT NULL THEN
+                spending := portcullis.spend(home_id, mark_kind, mark_bytes, mark_expires);
+                IF spending <> 0 THEN RETURN; END IF;
+            END IF;
+            SELECT u.outcome, u.stored INTO outcome, stored
+            FROM portcullis.use_passkey(of_mark, new_count, new_flags, used) u;
+            -- None of these waits for the disk; the family does, and comes after them.
+            IF outcome <> 0 THEN RETURN; END IF;
+            IF portcullis.begin_family(
+                id, of_account, \(RefreshBeginner.Kind.passkey.rawValue), of_mark, of_key, new_hash, used, new_expires) <> 0
+            THEN outcome := 2; END IF;
         END $$;
 
         """

@@ -50,7 +50,7 @@ extension SQLiteKeyRegistry: AccountStore, ImmediateAccountRegistry {
     package func use(
         _ use: PasskeyUse, spending mark: (SingleUseMark, StoreIncarnation)?
     ) async throws(KeyRegistryError) -> PasskeySpending {
-        guard mark == nil else { throw .unavailable("the store of one gateway spends no marks") }
+        guard mark == nil else { throw Self.knowsNoMarks }
         return try await read { database throws(KeyRegistryError) in try database.use(use) }
     }
 

@@ -63,7 +63,17 @@ struct RefreshHistory: Equatable {
 enum RefreshTable {
     static func fetch(_ id: RefreshFamilyID, from database: Database) throws -> RefreshFamily? {
         let statement = try database.cachedStatement(sql: selection + " WHERE family_id = ?")
-        return try Row.fetchOne(statement, arguments: [Data(id.bytes)]).map(family)
+        return try statement.first([Data(id.bytes)], family)
+    }
+
+    /// Those that one more leaves no room for: nearly always none.
+    static func idle(of account: AccountID, from database: Database) throws -> [RefreshFamilyID] {
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT family_id FROM refresh_family WHERE account_id = ?
+                ORDER BY used_at DESC, family_id DESC LIMIT -1 OFFSET \(RefreshLimits.maximumFamilies - 1)
+                """)
+        return try Row.fetchAll(statement, arguments: [Data(account.bytes)]).map(name)
     }
 
     static func all(of account: AccountID, from database: Database) throws -> [RefreshFamily] {
