@@ -120,7 +120,8 @@ extension PostgreSQLSchema.Migration {
         """#
 
     private static let endingFamilies = """
-        -- account_end has them with kind 4
+        -- account_end has them with kind 4, and with the account before the family: of one account the newest ends alone,
+        -- since clients end families. Gateways have heard of the others.
         CREATE FUNCTION portcullis.end_families(ids bytea[], ended int8) RETURNS int8 LANGUAGE plpgsql AS $$
         DECLARE
             gone bytea[];
@@ -131,12 +132,19 @@ extension PostgreSQLSchema.Migration {
             PERFORM 1 FROM portcullis.refresh_family f WHERE f.family_id = ANY (ids) ORDER BY f.family_id FOR UPDATE;
             WITH deleted AS (
                 DELETE FROM portcullis.refresh_family f WHERE f.family_id = ANY (ids) RETURNING f.family_id, f.account_id)
-            SELECT array_agg(d.family_id), array_agg(DISTINCT d.account_id) INTO gone, owners FROM deleted d;
+            SELECT array_agg(d.account_id || d.family_id), array_agg(DISTINCT d.account_id) INTO gone, owners
+            FROM deleted d;
             IF gone IS NULL THEN RETURN 0; END IF;
             -- Gateways look for what is new, whatever clock the time is of.
             INSERT INTO portcullis.account_end
             SELECT 4, g.id, greatest(ended, portcullis.milliseconds(clock_timestamp())) FROM unnest(gone) AS g (id)
             ON CONFLICT DO NOTHING;
+            DELETE FROM portcullis.account_end e WHERE e.kind = 4 AND e.subject = ANY (ARRAY(
+                SELECT l.subject FROM unnest(owners) AS o (id) CROSS JOIN LATERAL (
+                    SELECT k.subject FROM portcullis.account_end k
+                    WHERE k.kind = 4 AND k.subject > o.id
+                        AND k.subject <= o.id || decode(repeat('ff', \(RefreshFamilyID.length)), 'hex')
+                    ORDER BY k.ended_at DESC, k.subject DESC OFFSET \(RefreshLimits.maximumEnds)) AS l));
             PERFORM portcullis.note(\(StoreChanges.Kind.account.rawValue), o.id) FROM unnest(owners) AS o (id);
             PERFORM portcullis.note(\(StoreChanges.Kind.family.rawValue), g.id) FROM unnest(gone) AS g (id);
             RETURN cardinality(gone);
