@@ -270,7 +270,7 @@ extension PostgreSQLSchema.Migration {
         CREATE FUNCTION portcullis.sign_in_and_begin(
             proof_home bytea, proof_kind int8, proof_bytes bytea, proof_expires int8, home_id bytea, mark_kind int8,
             mark_bytes bytea, mark_expires int8, of_mark bytea, new_count int8, new_flags int8, used int8, id bytea,
-            of_account bytea, of_key bytea, new_hash bytea, new_expires int8, OUT proof_spending int8,
+            of_account bytea, of_key bytea, new_hash bytea, began int8, new_expires int8, OUT proof_spending int8,
             OUT spending int8, OUT outcome int8, OUT stored int8
         ) LANGUAGE plpgsql AS $$
         BEGIN
@@ -282,12 +282,15 @@ extension PostgreSQLSchema.Migration {
                 spending := portcullis.spend(home_id, mark_kind, mark_bytes, mark_expires);
                 IF spending <> 0 THEN RETURN; END IF;
             END IF;
+            PERFORM 1 FROM portcullis.passkey p WHERE p.mark = of_mark AND p.account_id = of_account;
+            IF NOT FOUND THEN outcome := 2; RETURN; END IF;
             SELECT u.outcome, u.stored INTO outcome, stored
             FROM portcullis.use_passkey(of_mark, new_count, new_flags, used) u;
             -- None of these waits for the disk; the family does, and comes after them.
             IF outcome <> 0 THEN RETURN; END IF;
             IF portcullis.begin_family(
-                id, of_account, \(RefreshBeginner.Kind.passkey.rawValue), of_mark, of_key, new_hash, used, new_expires) <> 0
+                id, of_account, \(RefreshBeginner.Kind.passkey.rawValue), of_mark, of_key, new_hash, began,
+                new_expires) <> 0
             THEN outcome := 2; END IF;
         END $$;
 

@@ -27,7 +27,7 @@ extension PostgreSQLKeyRegistry: RefreshStore {
         let values: [SQLValue] = [
             .bytes(use.mark.bytes), .integer(Int64(use.signCount)), .integer(use.flags), .integer(use.time),
             .bytes(family.id.bytes), .bytes(family.account.bytes), .bytes(family.key), .bytes(family.hash),
-            .integer(family.expiresAt),
+            .integer(family.beganAt), .integer(family.expiresAt),
         ]
         let marked = Self.values(of: marks.proof) + Self.values(of: marks.challenge)
         return try await answer(.signInAndBegin, marked + values, within: nil) { rows throws(DatabaseError) in
@@ -162,7 +162,7 @@ extension SQLStatement {
         SELECT proof_spending, spending, outcome, stored
         FROM portcullis.sign_in_and_begin($1::bytea, $2::int8, $3::bytea, $4::int8, $5::bytea, $6::int8, $7::bytea,
             $8::int8, $9::bytea, $10::int8, $11::int8, $12::int8, $13::bytea, $14::bytea, $15::bytea, $16::bytea,
-            $17::int8)
+            $17::int8, $18::int8)
         """)
     fileprivate static let useFamily = SQLStatement(
         "use_family", isDurable: true,
