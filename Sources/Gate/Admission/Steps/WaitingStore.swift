@@ -25,7 +25,10 @@ package struct WaitingStore: Sendable {
             guard let beginErasure else { preconditionFailure("Only who unregisters is forgotten.") }
             try await beginErasure(id)
             return .beginErasure
-        case .passkey(let mark): return .passkey(try await accountStore().passkey(mark))
+        case .passkey(let mark):
+            // A store that answers at once doesn't need a thread of its own for it.
+            if case .immediate(let registry) = store.accounts { return .passkey(try registry.passkey(mark)) }
+            return .passkey(try await accountStore().passkey(mark))
         case .signIn(let signIn, let proof, let challenge):
             return .signIn(try await record(signIn, proof, challenge, of: store, at: moment))
         case .refresh(let use, let proof): return .refresh(try await refresh(use, proof, of: store, at: moment))

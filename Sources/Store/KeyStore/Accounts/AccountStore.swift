@@ -71,6 +71,8 @@ package protocol AccountStore: RefreshStore {
 /// The synchronous part, for reactors: it answers at once, as ``ImmediateKeyRegistry`` does.
 package protocol ImmediateAccountRegistry: Sendable {
     func standing(ofAccount id: AccountID) throws(KeyRegistryError) -> AccountStanding?
+
+    func passkey(_ mark: PasskeyMark) throws(KeyRegistryError) -> FoundPasskey?
 }
 
 /// Accounts in a store that several gateways share, for reactors: the answer comes on any thread, once.

@@ -6,6 +6,8 @@ extension SQLiteKeyRegistry: AccountStore, ImmediateAccountRegistry {
         try database.standing(ofAccount: id)
     }
 
+    package func passkey(_ mark: PasskeyMark) throws(KeyRegistryError) -> FoundPasskey? { try database.passkey(mark) }
+
     package func standing(ofAccount id: AccountID) async throws(KeyRegistryError) -> AccountStanding? {
         try await read { database throws(KeyRegistryError) in try database.standing(ofAccount: id) }
     }

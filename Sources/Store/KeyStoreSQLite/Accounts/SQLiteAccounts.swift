@@ -18,7 +18,7 @@ extension SQLiteKeyDatabase: ImmediateAccountRegistry {
         return try readers.use { try AccountTable.page(after: after, limit: limit, from: $0) }
     }
 
-    func passkey(_ mark: PasskeyMark) throws(KeyRegistryError) -> FoundPasskey? {
+    package func passkey(_ mark: PasskeyMark) throws(KeyRegistryError) -> FoundPasskey? {
         try readers.use { try AccountTable.find(mark, in: $0) }
     }
 
