@@ -34,6 +34,7 @@ package actor PostgreSQLRevocations: StoreFeed {
         guard !isBusy else { return nil }
         isBusy = true
         defer { isBusy = false }
+        ends.forgetOld(at: time, in: &known)
         while try await readOn() {}
         defer { untold = StoreNews() }
         return untold
@@ -57,7 +58,6 @@ package actor PostgreSQLRevocations: StoreFeed {
             untold.noteEverything()
             position = (changes.incarnation, changes.newest)
         }
-        ends.forgetOld(at: time, in: &known)
         untold.noteRevocations(known, unreadableSigningKeys: unreadable)
         return true
     }

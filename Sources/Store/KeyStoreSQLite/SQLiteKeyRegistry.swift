@@ -27,7 +27,10 @@ package final class SQLiteKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
 
     /// Calls that no thread has taken yet, by the thread's name.
     package var queueLengths: [(name: String, count: Int)] {
-        [("keys-read", reading.waiting), ("keys-write", writing.waiting), ("keys-wal", checkpointing.waiting)]
+        [
+            ("keys-read", reading.waiting), ("keys-write", writing.waiting + commits.waiting),
+            ("keys-wal", checkpointing.waiting),
+        ]
     }
 
     /// Commits a write that changes nothing; durable when it returns.

@@ -7,67 +7,57 @@ import Synchronization
 /// Changes that clients cause one after another: those that wait at the same moment are one transaction, and wait for
 /// the disk once.
 ///
-/// A change takes its place in the queue of the thread like any other call, with the same limits. When its turn comes,
-/// it is made together with those that wait behind it, whose turns then only fetch what has come of them.
+/// They have the limits of other calls: so many wait, and each as long, for the thread of changes. After a transaction
+/// it is the turn of the others that wait for this thread.
 final class SQLiteSharedCommits: Sendable {
     /// Changes of one transaction, so that it is short.
     static let maximumChanges = 64
 
     private let database: SQLiteKeyDatabase
     private let thread: BlockingThreads
-    /// Each until a transaction takes it, or its call is refused.
-    private let waiting = Mutex<[SharedChange]>([])
-    private let numbers = Atomic<UInt64>(0)
+    private let queue = SharedChanges()
 
     init(of database: SQLiteKeyDatabase, on thread: BlockingThreads) {
         (self.database, self.thread) = (database, thread)
     }
+
+    /// Changes that no transaction has taken yet.
+    var waiting: Int { queue.count }
 
     /// - Parameter body: runs in a transaction as ``SQLiteKeyDatabase/change(until:_:)`` makes one. It may run twice: a
     ///   transaction that fails is made again without the others.
     func change<Answer: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Answer
     ) async throws(KeyRegistryError) -> Answer {
-        let outcome = Outcome<Answer>()
-        let change = SharedChange(
-            number: numbers.add(1, ordering: .relaxed).newValue,
-            run: { database in
-                let answer = try body(database)
-                return { outcome.set(.success(answer)) }
-            }, fail: { outcome.set(.failure($0)) })
-        waiting.withLock { $0.append(change) }
-        do throws(KeyRegistryError) {
-            try await thread.answer(database.limits) { [self] deadline throws(KeyRegistryError) in
-                commit(change, until: deadline)
+        let milliseconds = database.limits.administrationBusyMilliseconds
+        let result: Result<Answer, KeyRegistryError> = await withCheckedContinuation { continuation in
+            let change = SharedChange(
+                latestStart: .now + .milliseconds(milliseconds), deadline: .now() + .milliseconds(milliseconds),
+                run: { database in
+                    let answer = try body(database)
+                    return { continuation.resume(returning: .success(answer)) }
+                }, fail: { continuation.resume(returning: .failure($0)) })
+            switch queue.add(change, upTo: max(1, database.limits.maximumWaitingCalls)) {
+            case .refused: change.fail(.queueFull)
+            case .waits: break
+            case .starts: start()
             }
-        } catch {
-            // Nothing of it has happened, unless a transaction has it.
-            if withdraw(change) { throw error }
         }
-        return try await outcome.value()
+        return try result.get()
     }
 
-    /// - Returns: whether no transaction has it.
-    private func withdraw(_ change: SharedChange) -> Bool {
-        waiting.withLock { waiting in
-            guard let index = waiting.firstIndex(where: { $0.number == change.number }) else { return false }
-            waiting.remove(at: index)
-            return true
-        }
+    private func start() {
+        guard !thread.start({ [self] in run() }) else { return }
+        // As many other calls wait for the thread as may.
+        for change in queue.takeAll() { change.fail(.queueFull) }
     }
 
     // MARK: On the thread
 
-    private func commit(_ change: SharedChange, until deadline: DispatchTime) {
-        while true {
-            let changes = waiting.withLock { waiting -> [SharedChange] in
-                guard waiting.contains(where: { $0.number == change.number }) else { return [] }
-                defer { waiting.removeFirst(min(waiting.count, Self.maximumChanges)) }
-                return Array(waiting.prefix(Self.maximumChanges))
-            }
-            guard !changes.isEmpty else { return }
-            make(changes, until: deadline)
-        }
+    private func run() {
+        let changes = queue.take(Self.maximumChanges)
+        if let first = changes.first { make(changes, until: first.deadline) }
+        if queue.goesOn() { start() }
     }
 
     private func make(_ changes: [SharedChange], until deadline: DispatchTime) {
@@ -82,46 +72,88 @@ final class SQLiteSharedCommits: Sendable {
     }
 }
 
+/// A change of which nothing has happened. Either `fail` or what `run` returns is called, once.
 private struct SharedChange: Sendable {
-    let number: UInt64
+    let latestStart: ContinuousClock.Instant
+    /// Of the wait for the lock.
+    let deadline: DispatchTime
     /// Returns what is to be done when the transaction is committed.
     let run: @Sendable (Database) throws -> @Sendable () -> Void
     let fail: @Sendable (KeyRegistryError) -> Void
 }
 
-/// What has come of a change: set once, and asked for once.
-private final class Outcome<Value: Sendable>: Sendable {
-    private enum State {
-        case open
-        case awaited(CheckedContinuation<Result<Value, KeyRegistryError>, Never>)
-        case known(Result<Value, KeyRegistryError>)
+/// The changes that wait, in their order. The thread may be stuck when one has waited its time, so a task of its own
+/// refuses it then.
+private final class SharedChanges: Sendable {
+    enum Addition { case refused, waits, starts }
+
+    private struct State {
+        var waiting: [SharedChange] = []
+        /// The thread has been asked for, or is at work.
+        var isRunning = false
+        var isWatched = false
     }
 
-    private let state = Mutex(State.open)
+    private let state = Mutex(State())
 
-    func set(_ result: Result<Value, KeyRegistryError>) {
-        let waiter = state.withLock { state -> CheckedContinuation<Result<Value, KeyRegistryError>, Never>? in
-            defer { state = .known(result) }
-            if case .awaited(let waiter) = state { return waiter }
-            return nil
+    var count: Int { state.withLock { $0.waiting.count } }
+
+    func add(_ change: SharedChange, upTo maximum: Int) -> Addition {
+        let (addition, isUnwatched) = state.withLock { state -> (Addition, Bool) in
+            guard state.waiting.count < maximum else { return (.refused, false) }
+            state.waiting.append(change)
+            defer { (state.isRunning, state.isWatched) = (true, true) }
+            return (state.isRunning ? .waits : .starts, !state.isWatched)
         }
-        waiter?.resume(returning: result)
+        if isUnwatched { watch(from: change.latestStart) }
+        return addition
     }
 
-    func value() async throws(KeyRegistryError) -> Value {
-        let known = state.withLock { state -> Result<Value, KeyRegistryError>? in
-            if case .known(let result) = state { return result }
-            return nil
+    func take(_ maximum: Int) -> [SharedChange] {
+        state.withLock { state in
+            let changes = Array(state.waiting.prefix(maximum))
+            state.waiting.removeFirst(changes.count)
+            return changes
         }
-        if let known { return try known.get() }
-        let result = await withCheckedContinuation { continuation in
-            let known = state.withLock { state -> Result<Value, KeyRegistryError>? in
-                if case .known(let result) = state { return result }
-                state = .awaited(continuation)
-                return nil
+    }
+
+    /// The thread isn't to be had.
+    func takeAll() -> [SharedChange] {
+        state.withLock { state in
+            defer { (state.waiting, state.isRunning) = ([], false) }
+            return state.waiting
+        }
+    }
+
+    /// After a transaction.
+    func goesOn() -> Bool {
+        state.withLock { state in
+            state.isRunning = !state.waiting.isEmpty
+            return state.isRunning
+        }
+    }
+
+    /// One task for all that wait, and for those that come meanwhile.
+    private func watch(from time: ContinuousClock.Instant) {
+        Task {
+            var next: ContinuousClock.Instant? = time
+            while let time = next {
+                try? await Task.sleep(until: time, clock: .continuous)
+                next = refuseLate()
             }
-            if let known { continuation.resume(returning: known) }
         }
-        return try result.get()
+    }
+
+    /// - Returns: when to look again; nil: nothing waits.
+    private func refuseLate() -> ContinuousClock.Instant? {
+        let (late, next) = state.withLock { state -> ([SharedChange], ContinuousClock.Instant?) in
+            let now = ContinuousClock.now
+            let late = Array(state.waiting.prefix { $0.latestStart <= now })
+            state.waiting.removeFirst(late.count)
+            state.isWatched = !state.waiting.isEmpty
+            return (late, state.waiting.first?.latestStart)
+        }
+        for change in late { change.fail(.busy) }
+        return next
     }
 }

@@ -43,7 +43,7 @@ struct SQLiteSharedCommitsTests {
             group.addTask { try await signIn(1, of: 1, to: store) }
             await gate.arrivals(1)
             for number in 2...20 { group.addTask { try await signIn(number, of: UInt8(number % 3 + 1), to: store) } }
-            while store.waitingWrites < 19, gate.isHolding { await Task.yield() }
+            while store.commits.waiting < 19, gate.isHolding { await Task.yield() }
             #expect(commits.count == 0)
             gate.open()
             for try await outcome in group { #expect(outcome == .passkey(.used)) }
@@ -63,7 +63,7 @@ struct SQLiteSharedCommitsTests {
             for number in 2..<more + 2 {
                 group.addTask { try await signIn(number, of: UInt8(number % 3 + 1), to: store) }
             }
-            while store.waitingWrites < more, gate.isHolding { await Task.yield() }
+            while store.commits.waiting < more, gate.isHolding { await Task.yield() }
             gate.open()
             for try await outcome in group { #expect(outcome == .passkey(.used)) }
         }
@@ -84,7 +84,7 @@ struct SQLiteSharedCommitsTests {
                 return failing
             }
             group.addTask { try await signIn(3, of: 3, to: store) }
-            while store.waitingWrites < 3, gate.isHolding { await Task.yield() }
+            while store.commits.waiting < 3, gate.isHolding { await Task.yield() }
             gate.open()
             let outcomes = try await group.reduce(into: []) { $0.append($1) }
             #expect(outcomes.count { $0 == .passkey(.used) } == 3 && outcomes.count { $0 == nil } == 1)
@@ -98,7 +98,7 @@ struct SQLiteSharedCommitsTests {
             group.addTask { try await signIn(1, of: 1, to: store) }
             await gate.arrivals(1)
             group.addTask { try await signIn(2, of: 2, to: store) }
-            while store.waitingWrites < 1, gate.isHolding { await Task.yield() }
+            while store.commits.waiting < 1, gate.isHolding { await Task.yield() }
             await #expect(throws: KeyRegistryError.queueFull) { try await signIn(3, of: 3, to: store) }
             gate.open()
             for try await outcome in group { #expect(outcome == .passkey(.used)) }

@@ -45,8 +45,8 @@ extension StoreRevocations {
 }
 
 /// What a gateway has heard of ends, for ``AccountLimits/endRememberedMilliseconds``. Whoever was signed in has heard of
-/// it then: his sessions are closed, and no token is left. Beyond ``maximum`` the one that was heard longest ago is
-/// forgotten.
+/// it then: his sessions are closed, and no token is left. Beyond ``maximum`` those that were heard longest ago are
+/// forgotten, as soon as all have been told.
 package struct RememberedEnds: Sendable {
     package static let maximum = 16_384
 
@@ -69,7 +69,6 @@ package struct RememberedEnds: Sendable {
         heard[subject] = time
         entries.append(Entry(subject: subject, time: time))
         revocations.note(subject)
-        forget(heardBefore: .min, in: &revocations)
     }
 
     /// It is there again.
@@ -78,16 +77,9 @@ package struct RememberedEnds: Sendable {
         revocations.forget(subject)
     }
 
+    /// Before news are noted: what was noted before has been told.
     package mutating func forgetOld(at time: Int64, in revocations: inout StoreRevocations) {
-        forget(heardBefore: time - AccountLimits.endRememberedMilliseconds, in: &revocations)
-    }
-
-    package mutating func forgetAll(in revocations: inout StoreRevocations) {
-        self = RememberedEnds()
-        revocations.forgetEnds()
-    }
-
-    private mutating func forget(heardBefore end: Int64, in revocations: inout StoreRevocations) {
+        let end = time - AccountLimits.endRememberedMilliseconds
         while first < entries.count {
             let entry = entries[first]
             if heard[entry.subject] == entry.time {
@@ -99,5 +91,10 @@ package struct RememberedEnds: Sendable {
         guard first > entries.count / 2 else { return }
         entries.removeFirst(first)
         first = 0
+    }
+
+    package mutating func forgetAll(in revocations: inout StoreRevocations) {
+        self = RememberedEnds()
+        revocations.forgetEnds()
     }
 }

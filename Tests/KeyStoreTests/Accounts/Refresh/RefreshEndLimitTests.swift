@@ -142,6 +142,9 @@ struct RefreshEndLimitTests {
         // Heard again, it is the newest.
         ends.note(subject(0), at: 20_000, in: &known)
         ends.note(subject(-1), at: 20_001, in: &known)
+        // All are told first.
+        #expect(ends.count == RememberedEnds.maximum + 1 && known.accounts.count == RememberedEnds.maximum + 1)
+        ends.forgetOld(at: 20_001, in: &known)
         #expect(ends.count == RememberedEnds.maximum && known.accounts.count == RememberedEnds.maximum)
         let left = [0, 1, -1].map { known.accounts.contains(AccountID(bytes: subject($0).bytes) ?? .sample(0)) }
         #expect(left == [true, false, true])
