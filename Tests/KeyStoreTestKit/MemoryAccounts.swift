@@ -94,6 +94,28 @@ package final class MemoryAccounts: AccountStore, ImmediateAccountRegistry {
         }
     }
 
+    package func signIn(
+        _ signIn: PasskeySignIn, spending marks: SignInMarks
+    ) async throws(KeyRegistryError) -> PasskeySigningIn {
+        if let proof = marks.proof {
+            let spending = try await spend(proof.mark, proof.incarnation)
+            guard !spending.refusesProof else { return .proofRefused(spending) }
+        }
+        if let challenge = marks.challenge {
+            let spending = try await spend(challenge.mark, challenge.incarnation)
+            guard spending == .spent else { return .passkey(.refused(spending)) }
+        }
+        return records.withLock { records in
+            let owner = records.values.first { $0.passkeys.contains { $0.mark == signIn.use.mark } }
+            guard let owner, owner.id == signIn.family.account else { return .passkey(.unknown) }
+            let (outcome, account) = owner.using(signIn.use)
+            guard outcome == .used else { return .passkey(outcome) }
+            records[account.id] = account
+            addFamily(signIn.family)
+            return .passkey(.used)
+        }
+    }
+
     package func remove(_ mark: PasskeyMark, of id: AccountID, at time: Int64) -> Bool {
         records.withLock { records in
             guard let index = records[id]?.passkeys.firstIndex(where: { $0.mark == mark }) else { return false }

@@ -7,13 +7,17 @@ extension MemoryAccounts: RefreshStore {
     package func begin(_ family: RefreshFamily) -> RefreshBeginning {
         withAccount(family.account) { account in
             guard let account, !account.isClosed, account.has(family.beginner) else { return .ended }
-            let known = families(of: account.id)
-            for old in known.prefix(max(0, known.count - RefreshLimits.maximumFamilies + 1)) {
-                endFamilies(.family(old.id))
-            }
-            refreshes.withLock { $0[family.id] = family }
+            addFamily(family)
             return .begun
         }
+    }
+
+    func addFamily(_ family: RefreshFamily) {
+        let known = families(of: family.account)
+        for old in known.prefix(max(0, known.count - RefreshLimits.maximumFamilies + 1)) {
+            endFamilies(.family(old.id))
+        }
+        refreshes.withLock { $0[family.id] = family }
     }
 
     package func use(_ use: RefreshUse, spending _: (SingleUseMark, StoreIncarnation)?) -> RefreshOutcome {

@@ -12,8 +12,9 @@ package actor PostgreSQLRevocations: StoreFeed {
     /// Up to where the changes are known.
     private var position: (incarnation: StoreIncarnation, seq: Int64)?
     private var known = StoreRevocations()
-    /// What of it has ended, and when this gateway has heard of it.
-    private var heard: [EndedSubject: ContinuousClock.Instant] = [:]
+    /// What of it has ended.
+    private var ends = RememberedEnds()
+    private let began = ContinuousClock.now
     /// The last answer of the store.
     private var answered: ContinuousClock.Instant?
     private var unreadable = 0
@@ -33,6 +34,7 @@ package actor PostgreSQLRevocations: StoreFeed {
         guard !isBusy else { return nil }
         isBusy = true
         defer { isBusy = false }
+        ends.forgetOld(at: time, in: &known)
         while try await readOn() {}
         defer { untold = StoreNews() }
         return untold
@@ -56,27 +58,14 @@ package actor PostgreSQLRevocations: StoreFeed {
             untold.noteEverything()
             position = (changes.incarnation, changes.newest)
         }
-        forgetOld()
         untold.noteRevocations(known, unreadableSigningKeys: unreadable)
         return true
     }
 
-    /// Whoever was signed in has heard of it: his sessions are closed, and no token is left.
-    private func forgetOld() {
-        let end = ContinuousClock.now - .milliseconds(AccountLimits.endRememberedMilliseconds)
-        for (subject, time) in heard where time < end {
-            forget(subject)
-        }
-    }
-
-    private func forget(_ subject: EndedSubject) {
-        heard[subject] = nil
-        known.forget(subject)
-    }
-
-    private func note(_ subject: EndedSubject) {
-        heard[subject] = .now
-        known.note(subject)
+    /// Milliseconds since this was made.
+    private var time: Int64 {
+        let age = began.duration(to: .now).components
+        return age.seconds * 1_000 + age.attoseconds / 1_000_000_000_000_000
     }
 
     private func load() async throws(KeyRegistryError) {
@@ -91,8 +80,8 @@ package actor PostgreSQLRevocations: StoreFeed {
         let ended = try await ended()
         try await loadSigningKeys(&all)
         known = all
-        heard = [:]
-        for subject in ended { note(subject) }
+        ends.forgetAll(in: &known)
+        for subject in ended { ends.note(subject, at: time, in: &known) }
     }
 
     /// All of the last hour, and of the time in which the store didn't answer.
@@ -123,12 +112,14 @@ package actor PostgreSQLRevocations: StoreFeed {
         for kind in EndedSubject.Kind.allCases {
             let subjects = changes.entries.filter { $0.kind == kind.change }.map(\.subject)
             guard !subjects.isEmpty else { continue }
-            let ended = try await registry.ended(among: Array(Set(subjects)), kind)
+            let ended =
+                kind.isFinal
+                ? subjects.map { EndedSubject(kind, $0) } : try await registry.ended(among: Array(Set(subjects)), kind)
             if kind == .departure {
                 // It may have joined again.
-                for subject in subjects { forget(EndedSubject(.departure, subject)) }
+                for subject in subjects { ends.forget(EndedSubject(.departure, subject), in: &known) }
             }
-            for subject in ended { note(subject) }
+            for subject in ended { ends.note(subject, at: time, in: &known) }
         }
         if changes.entries.contains(where: { $0.kind == .token }) {
             known.grants = try await registry.revokedGrants()
@@ -161,7 +152,7 @@ struct StoreChanges: Sendable {
         case passkey = 6
         /// A device was removed from its account, or has joined it again: ``DeviceDeparture/bytes``.
         case departure = 7
-        /// Of refresh tokens: it was ended.
+        /// Of refresh tokens: it was ended: ``RefreshFamilyEnd/bytes``.
         case family = 8
     }
 

@@ -8,7 +8,7 @@ package import KeyStore
 /// for the disk for any time, so each set of connections has its own thread:
 ///
 ///     keys-read     key, keys, standing, advanceCounter
-///     keys-write    enrol, revoke, restore, forget: SQLite has one writer anyway
+///     keys-write    enrol, revoke, restore, forget, sign-ins, refreshes: SQLite has one writer anyway
 ///     keys-wal      checkpoint
 ///     keys-revoked  SQLiteRevocations.ifChanged
 ///
@@ -19,13 +19,18 @@ package final class SQLiteKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
     package typealias Limits = SQLiteKeyDatabase.Limits
 
     let database: SQLiteKeyDatabase
+    /// Made on the thread of changes.
+    let commits: SQLiteSharedCommits
     private let reading: BlockingThreads
     private let writing: BlockingThreads
     private let checkpointing: BlockingThreads
 
     /// Calls that no thread has taken yet, by the thread's name.
     package var queueLengths: [(name: String, count: Int)] {
-        [("keys-read", reading.waiting), ("keys-write", writing.waiting), ("keys-wal", checkpointing.waiting)]
+        [
+            ("keys-read", reading.waiting), ("keys-write", writing.waiting + commits.waiting),
+            ("keys-wal", checkpointing.waiting),
+        ]
     }
 
     /// Commits a write that changes nothing; durable when it returns.
@@ -39,6 +44,7 @@ package final class SQLiteKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
         reading = BlockingThreads("keys-read", maximumWaiting: waiting)
         writing = BlockingThreads("keys-write", maximumWaiting: waiting)
         checkpointing = BlockingThreads("keys-wal", maximumWaiting: waiting)
+        commits = SQLiteSharedCommits(of: database, on: writing)
     }
 
     /// Opens the store as `SQLiteKeyDatabase` does.

@@ -53,11 +53,14 @@ struct SQLiteRevisions: Equatable {
     struct Trigger {
         let name, sql: String
 
-        fileprivate init(_ part: Int, _ table: String, _ event: String, _ action: String, when condition: String) {
+        fileprivate init(
+            _ part: Int, _ table: String, _ event: String, _ action: String, when condition: String,
+            further statements: String = ""
+        ) {
             name = "\(table)_\(event)"
             sql = """
                 CREATE TRIGGER IF NOT EXISTS \(name) AFTER \(action) ON \(table) WHEN \(condition)
-                BEGIN UPDATE revision SET mark = random() WHERE part = \(part); END
+                BEGIN UPDATE revision SET mark = random() WHERE part = \(part);\(statements) END
                 """
         }
     }
@@ -73,5 +76,8 @@ struct SQLiteRevisions: Equatable {
         }
         + [("added", "INSERT"), ("changed", "UPDATE"), ("removed", "DELETE")].map {
             Trigger(3, "signing_key", $0, $1, when: "true")
-        } + [("added", "INSERT"), ("removed", "DELETE")].map { Trigger(4, "account_end", $0, $1, when: "true") }
+        }
+        + [("added", "INSERT", "NEW"), ("removed", "DELETE", "OLD")].map {
+            Trigger(4, "account_end", $0, $1, when: "true", further: " " + AccountEndChanges.note($2))
+        }
 }

@@ -24,6 +24,9 @@ package final class SQLiteRevocations: RevocationSource {
         /// Nil: nothing was read yet.
         var revisions: SQLiteRevisions?
         var revocations = StoreRevocations()
+        /// What of it has ended with accounts, and up to which change of that.
+        var ends = RememberedEnds()
+        var position: AccountEndChanges.Position?
     }
 
     package convenience init(of registry: SQLiteKeyRegistry) throws(KeyRegistryError) {
@@ -68,14 +71,32 @@ package final class SQLiteRevocations: RevocationSource {
         if revisions.tokens != last.revisions?.tokens {
             present.revocations.grants = try DevelopmentTokenTable.revoked(in: database)
         }
-        if revisions.accountEnds != last.revisions?.accountEnds {
-            // Of the last hour before this look, and before the last one: the clock may have jumped.
-            let since = min(time, last.time ?? time) - AccountLimits.endRememberedMilliseconds
-            try AccountEndTable.read(into: &present.revocations, since: since, in: database)
-        }
+        if revisions.accountEnds != last.revisions?.accountEnds { try readEnds(database, &present, at: time) }
         if revisions.signingKeys != last.revisions?.signingKeys {
             present.revocations.signingKeys = try SigningKeyTable.keys(in: database)
         }
         return present
+    }
+
+    private static func readEnds(_ database: Database, _ seen: inout Seen, at time: Int64) throws {
+        seen.ends.forgetOld(at: time, in: &seen.revocations)
+        if let known = seen.position, let changes = try AccountEndChanges(after: known, in: database) {
+            for subject in Set(changes.subjects) {
+                if try subject.kind.isFinal || AccountEndTable.has(subject, in: database) {
+                    seen.ends.note(subject, at: time, in: &seen.revocations)
+                } else {
+                    seen.ends.forget(subject, in: &seen.revocations)
+                }
+            }
+            seen.position = changes.position
+            return
+        }
+        seen.position = try AccountEndChanges.newest(in: database)
+        // Of the last hour before this look, and before the last one: the clock may have jumped.
+        let since = min(time, seen.time ?? time) - AccountLimits.endRememberedMilliseconds
+        seen.ends.forgetAll(in: &seen.revocations)
+        for subject in try AccountEndTable.all(since: since, in: database) {
+            seen.ends.note(subject, at: time, in: &seen.revocations)
+        }
     }
 }

@@ -35,7 +35,7 @@ struct GoalTests {
     @Test func `every goal of an empty run is unmeasured, and absent programs are named`() {
         let circumstances = GoalList.Circumstances(absent: [.haproxy, .earlier], cores: 2, hasDatabase: false)
         let goals = GoalList.goals(BenchResults(), circumstances)
-        #expect(goals.count == 26)
+        #expect(goals.count == 28)
         let rows = goals.map(GoalRow.init)
         #expect(rows.allSatisfy { $0.verdict.hasPrefix("not measured: ") })
         #expect(rows.contains { $0.verdict.contains("haproxy isn't installed") })
@@ -68,9 +68,10 @@ struct GoalTests {
             (Cell.authorization, 100.0), (Cell.signed(recipe: 1, bytes: 1_024), 120),
             (Cell.signed(recipe: 2, bytes: 1_024), 160),
         ] { results.record(cost, .cpuPerAuthorization, of: .portcullis, cell) }
-        for (cell, cost) in [(Cell.token, 200.0), (Cell.signIn, 210), (Cell.signInWithDatabase, 260)] {
-            results.record(cost, .cpuPerToken, of: .portcullis, cell)
-        }
+        for (cell, cost) in [
+            (Cell.token, 200.0), (Cell.signIn, 210), (Cell.signInWithDatabase, 260), (Cell.refresh, 150),
+        ] { results.record(cost, .cpuPerToken, of: .portcullis, cell) }
+        results.record(1_900, .latencyP99, of: .portcullis, Cell.refreshAmongMany)
         let rows = GoalList.goals(results, GoalList.Circumstances(cores: 4)).map(GoalRow.init)
         #expect(rows.filter { $0.measured == "–" }.map(\.what) == ["… websockify in Go"])
         func measured(_ what: String) -> String? { rows.first { $0.what.hasPrefix(what) }?.measured }
@@ -79,6 +80,8 @@ struct GoalTests {
         #expect(measured("CPU per request to /authz") == "1.20 ×")
         #expect(measured("… signed with its digest") == "1.60 ×")
         #expect(measured("CPU per sign-in with a passkey") == "1.05 ×")
+        #expect(measured("CPU per refresh") == "0.75 ×")
+        #expect(measured("a refresh, one at a time") == "1900.0 µs")
         #expect(measured("… with PostgreSQL") == "1.30 ×")
         #expect(measured("assertion") == "80.0 µs")
         #expect(measured("CPU per connect") == "0.80 ×")

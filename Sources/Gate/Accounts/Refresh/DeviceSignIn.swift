@@ -54,7 +54,7 @@ package struct DeviceSignIn: Sendable {
             let unspent = try services.tokens.checkProof(of: request)
             let (account, proof) = try await verify(assertion, devices, unspent, at: request.moment, unless: refuse)
             let next = try await services.begin(
-                .device(assertion.id), of: account.id, key: proof.key.thumbprint.bytes, at: request.moment)
+                by: assertion.id, of: account.id, key: proof.key.thumbprint.bytes, at: request.moment)
             let refreshed = Refreshed(
                 account: account, beginner: .device(assertion.id), next: next, proof: proof, isFirst: true)
             return .signedIn(try services.pair(for: refreshed, at: request.moment), remark: nil)

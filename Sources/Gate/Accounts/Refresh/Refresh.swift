@@ -67,29 +67,28 @@ extension AccountBody {
 }
 
 extension AccountServices {
-    /// Begins a family for a player who has just signed in.
-    func begin(
+    /// A family for a player who signs in, and its first token.
+    func family(
         _ beginner: RefreshBeginner, of account: AccountID, key: [UInt8], at moment: Moment
-    ) async throws(RefusedRequest) -> NextRefreshToken {
+    ) -> (RefreshFamily, NextRefreshToken) {
         let (token, time) = (RefreshToken(), moment.unixMilliseconds)
         let family = RefreshFamily(
             id: token.family, account: account, beginner: beginner, key: key, hash: token.hash, at: time,
             expiresAt: time + refresh.lifetimeMilliseconds)
-        switch try await stored({ () throws(KeyRegistryError) in try await store.begin(family) }) {
-        case .begun: return NextRefreshToken(token, expiresAt: family.expiresAt)
-        case .ended: throw try await endedMeanwhile(beginner)
-        }
+        return (family, NextRefreshToken(token, expiresAt: family.expiresAt))
     }
 
-    private func endedMeanwhile(_ beginner: RefreshBeginner) async throws(RefusedRequest) -> RefusedRequest {
-        if case .passkey(let mark) = beginner {
-            let found = try await stored { () throws(KeyRegistryError) in try await store.passkey(mark) }
-            if found == nil {
-                return RefusedRequest(Refusal(.unknownCredential, detail: "the passkey was removed meanwhile"))
-            }
+    /// Begins a family for a player whose device has just signed him in.
+    func begin(
+        by device: KeyID, of account: AccountID, key: [UInt8], at moment: Moment
+    ) async throws(RefusedRequest) -> NextRefreshToken {
+        let (family, next) = family(.device(device), of: account, key: key, at: moment)
+        switch try await stored({ () throws(KeyRegistryError) in try await store.begin(family) }) {
+        case .begun: return next
+        case .ended:
+            throw RefusedRequest(
+                Refusal(.deviceBlocked, detail: "the account has ended meanwhile", failed: FailedCheck(.account)))
         }
-        return RefusedRequest(
-            Refusal(.deviceBlocked, detail: "the account has ended meanwhile", failed: FailedCheck(.account)))
     }
 
     /// The pair of tokens that a client gets.

@@ -56,13 +56,7 @@ package struct SignIn: Sendable {
             case .success(let decided): signedIn = try decided.get()
             case .failure(let error): throw .storeUnavailable(error)
             }
-            let next = try await services.begin(
-                .passkey(signedIn.passkey), of: signedIn.account.id, key: signedIn.proof.key.thumbprint.bytes,
-                at: request.moment)
-            let refreshed = Refreshed(
-                account: signedIn.account, beginner: .passkey(signedIn.passkey), next: next, proof: signedIn.proof,
-                isFirst: true)
-            let token = try services.pair(for: refreshed, at: request.moment)
+            let token = try services.pair(for: signedIn.refreshed, at: request.moment)
             let remark = signedIn.isEligibilityChanged ? Self.eligibilityRemark : nil
             return .signedIn(token, remark: remark)
         } catch {

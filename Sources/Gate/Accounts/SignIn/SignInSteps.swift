@@ -2,20 +2,17 @@ import Admission
 import DPoP
 import KeyStore
 
-/// A player who has signed in: what the token is made of.
+/// A player who has signed in.
 struct SignedIn: Sendable {
-    let account: AccountStanding
-    let passkey: PasskeyMark
-    /// Of the key that the token is bound to, used up.
-    let proof: VerifiedProof
+    let refreshed: Refreshed
     /// The authenticator has changed whether the passkey may be backed up. It is recorded, and refuses nobody.
     let isEligibilityChanged: Bool
 }
 
 /// Whether a player signs in: the challenge as it is, so that nobody is told without one which passkeys are known; the
 /// passkey; the challenge, which is used up, whatever follows; the ceremony, the account
-/// and what it ends with; and then what is used up: proof of possession, and the counter together with the challenge in
-/// the fleet.
+/// and what it ends with; and then what is used up: proof of possession, at this gateway, and in one step of the store
+/// the proof and the challenge in the fleet, and the counter. A family of refresh tokens begins with that step.
 ///
 /// The limits and the proof's signature come before.
 struct SignInSteps: DecisionSteps {
@@ -26,7 +23,7 @@ struct SignInSteps: DecisionSteps {
     /// For the block list.
     private let refuse: @Sendable (Identity) -> Refusal?
     private var verified: Verified?
-    private var spentProof: VerifiedProof?
+    private var refreshed: Refreshed?
 
     private struct Verified: Sendable {
         let account: AccountStanding
@@ -55,8 +52,7 @@ struct SignInSteps: DecisionSteps {
             case (.passkey(let found), nil): return try verify(found)
             case (.grant(let standing), let verified?):
                 return try look(services.tokens.lookAtSignIn(by: standing, to: verified.account.id))
-            case (.spend(let spending), let verified?): return try spend(verified, by: spending)
-            case (.usePasskey(let outcome), let verified?): return .decided(.success(try conclude(verified, outcome)))
+            case (.signIn(let outcome), let verified?): return .decided(.success(try conclude(verified, outcome)))
             default: wrongAnswer(answer)
             }
         } catch {
@@ -92,17 +88,34 @@ struct SignInSteps: DecisionSteps {
         case .ask(let question): return ask(question)
         case .refused(let refusal): throw RefusedRequest(refusal)
         case .allowed:
-            let (own, claim) = services.tokens.claim(proof, at: .token, began, freshBy: .challenge)
-            guard own != .spent, let verified else { return ask(.spend(claim)) }
-            return try spend(verified, by: own)
+            guard let verified else { preconditionFailure("The account is looked at after the passkey.") }
+            return try record(verified)
         }
     }
 
-    private mutating func spend(
-        _ verified: Verified, by spending: ReplaySpending
+    private mutating func record(
+        _ verified: Verified
     ) throws(RefusedRequest) -> Step<Result<SignedIn, RefusedRequest>> {
-        spentProof = try services.tokens.conclude(proof, by: spending.found(with: .challenge), in: began)
-        return ask(.usePasskey(verified.use, spending: verified.challenge.mark))
+        let (own, claim) = services.tokens.claim(proof, at: .token, began, freshBy: .challenge)
+        let spentProof = try services.tokens.conclude(proof, by: own.found(with: .challenge), in: began)
+        let beginner = RefreshBeginner.passkey(passkey.mark)
+        let (family, next) = services.family(
+            beginner, of: verified.account.id, key: proof.key.thumbprint.bytes, at: began)
+        refreshed = Refreshed(
+            account: verified.account, beginner: beginner, next: next, proof: spentProof, isFirst: true)
+        return ask(
+            .signIn(
+                PasskeySignIn(verified.use, beginning: family), proof: own == .spent ? claim : nil,
+                challenge: verified.challenge.mark))
+    }
+
+    private func conclude(_ verified: Verified, _ outcome: PasskeySigningIn) throws(RefusedRequest) -> SignedIn {
+        switch outcome {
+        case .proofRefused(let spending):
+            _ = try services.tokens.conclude(proof, by: spending.ofProof, in: began)
+            throw .unavailable(.unavailable("the store has refused a proof that it has spent"))
+        case .passkey(let spending): return try conclude(verified, spending)
+        }
     }
 
     private func conclude(_ verified: Verified, _ outcome: PasskeySpending) throws(RefusedRequest) -> SignedIn {
@@ -120,9 +133,7 @@ struct SignInSteps: DecisionSteps {
             throw RefusedRequest(
                 Refusal(.deviceBlocked, detail: "the account was closed meanwhile", failed: FailedCheck(.account)))
         }
-        guard let spentProof else { preconditionFailure("The proof is used up before the passkey.") }
-        return SignedIn(
-            account: verified.account, passkey: passkey.mark, proof: spentProof,
-            isEligibilityChanged: verified.isEligibilityChanged)
+        guard let refreshed else { preconditionFailure("The proof is used up before the passkey.") }
+        return SignedIn(refreshed: refreshed, isEligibilityChanged: verified.isEligibilityChanged)
     }
 }

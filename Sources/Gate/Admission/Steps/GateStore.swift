@@ -60,7 +60,7 @@ package struct GateStore: Sendable {
             do throws(KeyRegistryError) { return try answerAtOnce(question, at: moment) } catch {
                 return .failed(error)
             }
-        case .ticket, .own, .redeem, .attestation, .enrol, .use, .beginErasure, .passkey, .usePasskey, .refresh:
+        case .ticket, .own, .redeem, .attestation, .enrol, .use, .beginErasure, .passkey, .signIn, .refresh:
             return nil
         }
     }
@@ -130,7 +130,7 @@ package struct GateStore: Sendable {
         case (.trying(let question), _, _): answer(question, at: moment) { then(.success($0.orFailed)) }
         case (.ticket(let question), _, let tickets?):
             tickets.answer(question, at: moment) { then($0.map(StoreAnswer.ticket)) }
-        case (.passkey, _, _), (.usePasskey, _, _), (.refresh, _, _):
+        case (.passkey, _, _), (.signIn, _, _), (.refresh, _, _):
             then(.failure(.unavailable("the question is for callers that may wait")))
         case (_, let fleet?, _): fleet.answer(question, at: moment.monotonic, then: then)
         default: then(.failure(.unavailable("there is no store for the question")))
@@ -164,7 +164,7 @@ extension Fleet {
             spend(use, at: time) { then($0.map(StoreAnswer.confirm)) }
         case .redeem, .attestation, .enrol, .use, .beginErasure:
             then(.failure(.unavailable("the question is for one who may wait")))
-        case .grant, .ticket, .own, .trying, .account, .passkey, .usePasskey, .refresh:
+        case .grant, .ticket, .own, .trying, .account, .passkey, .signIn, .refresh:
             preconditionFailure("These are answered elsewhere.")
         }
     }

@@ -20,8 +20,11 @@ package enum StoreQuestion: Sendable {
     case account(AccountID, with: AccountCredential)
     /// A passkey, and whose it is. For callers that may wait.
     case passkey(PasskeyMark)
-    /// Records the use of a passkey, and spends the mark of its challenge. For callers that may wait.
-    case usePasskey(PasskeyUse, spending: (SingleUseMark, StoreIncarnation)?)
+    /// Records the use of a passkey, begins a family of refresh tokens, and spends the proof and the mark of the
+    /// challenge. For callers that may wait.
+    ///
+    /// - Parameter proof: nil if the store has nothing to say of it.
+    indirect case signIn(PasskeySignIn, proof: ProofClaim?, challenge: SignInMarks.Mark?)
     /// Uses a refresh token, and spends the proof that came with it. For callers that may wait.
     case refresh(RefreshUse, ProofClaim)
     /// One step with a ticket.
@@ -102,7 +105,7 @@ package enum StoreAnswer: Sendable {
     case grant(GrantStatus)
     case account(AccountStanding?)
     case passkey(FoundPasskey?)
-    case usePasskey(PasskeySpending)
+    case signIn(PasskeySigningIn)
     case refresh(RefreshOutcome)
     case ticket(TicketAnswer)
     case own(any Sendable)

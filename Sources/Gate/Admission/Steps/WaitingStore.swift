@@ -25,8 +25,12 @@ package struct WaitingStore: Sendable {
             guard let beginErasure else { preconditionFailure("Only who unregisters is forgotten.") }
             try await beginErasure(id)
             return .beginErasure
-        case .passkey(let mark): return .passkey(try await accountStore().passkey(mark))
-        case .usePasskey(let use, let mark): return .usePasskey(try await accountStore().use(use, spending: mark))
+        case .passkey(let mark):
+            // A store that answers at once doesn't need a thread of its own for it.
+            if case .immediate(let registry) = store.accounts { return .passkey(try registry.passkey(mark)) }
+            return .passkey(try await accountStore().passkey(mark))
+        case .signIn(let signIn, let proof, let challenge):
+            return .signIn(try await record(signIn, proof, challenge, of: store, at: moment))
         case .refresh(let use, let proof): return .refresh(try await refresh(use, proof, of: store, at: moment))
         case .trying(let question):
             do throws(KeyRegistryError) { return try await answer(question, of: store, at: moment) } catch {
@@ -55,6 +59,23 @@ package struct WaitingStore: Sendable {
             return .admit(advance == .advanced ? .admitted : .notAdvanced(advance))
         default: return nil
         }
+    }
+
+    private func record(
+        _ signIn: PasskeySignIn, _ proof: ProofClaim?, _ challenge: SignInMarks.Mark?, of store: GateStore,
+        at moment: Moment
+    ) async throws(KeyRegistryError) -> PasskeySigningIn {
+        // This gateway's own replay store has found the proof unused.
+        guard let fleet = store.fleet else {
+            return try await accountStore().signIn(signIn, spending: SignInMarks(challenge: challenge))
+        }
+        let use = proof.flatMap { FleetUse($0) }
+        let marks = SignInMarks(proof: use.map { ($0.mark, $0.incarnation) }, challenge: challenge)
+        let outcome = try await accountStore().signIn(signIn, spending: marks)
+        if case .passkey(.refused(let spending)) = outcome {
+            await fleet.learnIfForeign(spending, at: moment.monotonic)
+        }
+        return outcome
     }
 
     private func refresh(

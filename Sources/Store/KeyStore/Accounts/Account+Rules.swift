@@ -29,12 +29,10 @@ extension Account {
 
     package func using(_ use: PasskeyUse) -> (outcome: PasskeySpending, account: Account) {
         guard let index = passkeys.firstIndex(where: { $0.mark == use.mark }) else { return (.unknown, self) }
-        guard !isClosed else { return (.closed, self) }
-        guard let used = passkeys[index].used(use) else {
-            return (.notHigher(stored: passkeys[index].signCount), self)
-        }
+        let outcome = use.outcome(isClosed: isClosed, after: passkeys[index].signCount)
+        guard outcome == .used else { return (outcome, self) }
         var account = self
-        account.passkeys[index] = used
+        account.passkeys[index] = passkeys[index].used(use)
         account.lastUsedAt = max(use.time, lastUsedAt ?? use.time)
         return (.used, account)
     }

@@ -1,7 +1,7 @@
 /// The accounts of a store. A call may wait for a disk, a lock or another machine.
 ///
 /// Each call is one step, atomic for all processes that share the store. What changes an account is durable when it
-/// returns, except for a passkey's use, which is as durable as the use of a key's counter.
+/// returns, except for a passkey's use without a sign-in, which is as durable as the use of a key's counter.
 package protocol AccountStore: RefreshStore {
     // MARK: Reading
 
@@ -41,6 +41,13 @@ package protocol AccountStore: RefreshStore {
         _ use: PasskeyUse, spending mark: (SingleUseMark, StoreIncarnation)?
     ) async throws(KeyRegistryError) -> PasskeySpending
 
+    /// Records the use of a passkey, and begins a family of refresh tokens with it.
+    ///
+    /// - Parameter marks: are spent in the same step, before all else.
+    func signIn(
+        _ signIn: PasskeySignIn, spending marks: SignInMarks
+    ) async throws(KeyRegistryError) -> PasskeySigningIn
+
     /// False if the account has no such passkey.
     func remove(_ mark: PasskeyMark, of id: AccountID, at time: Int64) async throws(KeyRegistryError) -> Bool
 
@@ -64,6 +71,8 @@ package protocol AccountStore: RefreshStore {
 /// The synchronous part, for reactors: it answers at once, as ``ImmediateKeyRegistry`` does.
 package protocol ImmediateAccountRegistry: Sendable {
     func standing(ofAccount id: AccountID) throws(KeyRegistryError) -> AccountStanding?
+
+    func passkey(_ mark: PasskeyMark) throws(KeyRegistryError) -> FoundPasskey?
 }
 
 /// Accounts in a store that several gateways share, for reactors: the answer comes on any thread, once.

@@ -37,9 +37,8 @@ package struct Passkey: Hashable, Sendable {
         counter > stored || counter == 0 && stored == 0
     }
 
-    /// This passkey after a use; nil if its counter is not above the stored one.
-    package func used(_ use: PasskeyUse) -> Passkey? {
-        guard Self.mayFollow(use.signCount, after: signCount) else { return nil }
+    /// This passkey after a use that may follow.
+    func used(_ use: PasskeyUse) -> Passkey {
         var used = self
         (used.signCount, used.lastUsedAt) = (use.signCount, use.time)
         (used.isBackupEligible, used.isBackedUp) = (use.isBackupEligible, use.isBackedUp)
@@ -65,10 +64,13 @@ package struct PasskeyUse: Hashable, Sendable {
 /// A passkey, and whose it is.
 package struct FoundPasskey: Hashable, Sendable {
     package let passkey: Passkey
+    /// With this passkey, and nothing else of the account's.
     package let account: AccountStanding
 
     package init(_ passkey: Passkey, of account: AccountStanding) {
-        (self.passkey, self.account) = (passkey, account)
+        self.passkey = passkey
+        self.account = AccountStanding(
+            id: account.id, origin: account.origin, isClosed: account.isClosed, passkeys: [passkey.mark])
     }
 }
 

@@ -69,6 +69,16 @@ extension AccountStanding {
     }
 }
 
+extension FoundPasskey {
+    /// A passkey's row, as those of ``Account/rows(of:)``, followed by three columns of its account.
+    init(_ row: SQLRow) throws(DatabaseError) {
+        let account = AccountStanding(
+            id: try row.accountID(0), origin: try row.origin(12, proof: 13), isClosed: try row.boolean(14),
+            passkeys: [])
+        self.init(try Passkey(row), of: account)
+    }
+}
+
 extension Passkey {
     private static let (eligible, backedUp, verified): (Int64, Int64, Int64) = (1, 2, 4)
 

@@ -19,10 +19,7 @@ extension PostgreSQLKeyRegistry: AccountStore {
 
     package func passkey(_ mark: PasskeyMark) async throws(KeyRegistryError) -> FoundPasskey? {
         try await answer(.passkey, [.bytes(mark.bytes)], within: nil) { rows throws(DatabaseError) in
-            guard let account = try Account.read(rows).first,
-                let passkey = account.passkeys.first(where: { $0.mark == mark })
-            else { return nil }
-            return FoundPasskey(passkey, of: account.standing)
+            try rows.first.map { row throws(DatabaseError) in try FoundPasskey(row) }
         }
     }
 
@@ -169,8 +166,12 @@ extension SQLStatement {
                 ORDER BY account_id LIMIT $2::int8
                 """))
     fileprivate static let passkey = SQLStatement(
-        "passkey", maximumRows: rowsOfAccount,
-        Account.rows(of: "SELECT account_id FROM portcullis.passkey WHERE mark = $1::bytea"))
+        "passkey",
+        """
+        SELECT p.account_id, 1::int8, p.mark, p.credential_id, p.public_key, p.aaguid, p.sign_count, p.made_at,
+            p.last_used_at, p.flags, p.label, p.attestation, a.origin, a.proof, a.closed_at IS NOT NULL
+        FROM portcullis.passkey p JOIN portcullis.account a ON a.account_id = p.account_id WHERE p.mark = $1::bytea
+        """)
     fileprivate static let accountStanding = SQLStatement(
         "account_standing", maximumRows: AccountLimits.maximumPasskeys + RefreshLimits.maximumFamilies,
         """

@@ -8,8 +8,8 @@ extension PostgreSQLSchema.Migration {
     /// know nothing of these tables.
     static let refresh = Self(
         oldest: 1,
-        script: familyTables + standbys + history + endingFamilies + endingWith + beginningFamily + usingFamily
-            + expiring)
+        script: familyTables + standbys + history + endingFamilies + endingWith + beginningFamily + signingIn
+            + usingFamily + expiring)
 
     /// `refresh_home` has one row: which families are good (`epoch`), and where it was written last. A row that a dump
     /// brings back has the mark of before in `marked`, and another one in `mark`, which is made anew.
@@ -120,7 +120,8 @@ extension PostgreSQLSchema.Migration {
         """#
 
     private static let endingFamilies = """
-        -- account_end has them with kind 4
+        -- account_end has them with kind 4, and with the account before the family: of one account the newest ends alone,
+        -- since clients end families. Gateways have heard of the others.
         CREATE FUNCTION portcullis.end_families(ids bytea[], ended int8) RETURNS int8 LANGUAGE plpgsql AS $$
         DECLARE
             gone bytea[];
@@ -131,12 +132,19 @@ extension PostgreSQLSchema.Migration {
             PERFORM 1 FROM portcullis.refresh_family f WHERE f.family_id = ANY (ids) ORDER BY f.family_id FOR UPDATE;
             WITH deleted AS (
                 DELETE FROM portcullis.refresh_family f WHERE f.family_id = ANY (ids) RETURNING f.family_id, f.account_id)
-            SELECT array_agg(d.family_id), array_agg(DISTINCT d.account_id) INTO gone, owners FROM deleted d;
+            SELECT array_agg(d.account_id || d.family_id), array_agg(DISTINCT d.account_id) INTO gone, owners
+            FROM deleted d;
             IF gone IS NULL THEN RETURN 0; END IF;
             -- Gateways look for what is new, whatever clock the time is of.
             INSERT INTO portcullis.account_end
             SELECT 4, g.id, greatest(ended, portcullis.milliseconds(clock_timestamp())) FROM unnest(gone) AS g (id)
             ON CONFLICT DO NOTHING;
+            DELETE FROM portcullis.account_end e WHERE e.kind = 4 AND e.subject = ANY (ARRAY(
+                SELECT l.subject FROM unnest(owners) AS o (id) CROSS JOIN LATERAL (
+                    SELECT k.subject FROM portcullis.account_end k
+                    WHERE k.kind = 4 AND k.subject > o.id
+                        AND k.subject <= o.id || decode(repeat('ff', \(RefreshFamilyID.length)), 'hex')
+                    ORDER BY k.ended_at DESC, k.subject DESC OFFSET \(RefreshLimits.maximumEnds)) AS l));
             PERFORM portcullis.note(\(StoreChanges.Kind.account.rawValue), o.id) FROM unnest(owners) AS o (id);
             PERFORM portcullis.note(\(StoreChanges.Kind.family.rawValue), g.id) FROM unnest(gone) AS g (id);
             RETURN cardinality(gone);
@@ -227,6 +235,7 @@ extension PostgreSQLSchema.Migration {
             closed int8;
             revoked int8;
             present int8;
+            idle bytea[];
         BEGIN
             PERFORM portcullis.wait_for_disk();
             present := portcullis.refresh_epoch();
@@ -242,15 +251,47 @@ extension PostgreSQLSchema.Migration {
                 PERFORM 1 FROM portcullis.account_device d WHERE d.key_id = of_beginner AND d.account_id = of_account;
                 IF NOT FOUND THEN RETURN 1; END IF;
             END IF;
-            PERFORM portcullis.end_families(
-                ARRAY(SELECT f.family_id FROM portcullis.refresh_family f
-                    WHERE f.account_id = of_account AND f.epoch = present
-                    ORDER BY f.used_at DESC, f.family_id DESC OFFSET \(RefreshLimits.maximumFamilies - 1)), began);
+            idle := ARRAY(SELECT f.family_id FROM portcullis.refresh_family f
+                WHERE f.account_id = of_account AND f.epoch = present
+                ORDER BY f.used_at DESC, f.family_id DESC OFFSET \(RefreshLimits.maximumFamilies - 1));
+            IF cardinality(idle) > 0 THEN PERFORM portcullis.end_families(idle, began); END IF;
             INSERT INTO portcullis.refresh_family (
                 family_id, account_id, epoch, beginner_kind, beginner, key, hash, began_at, used_at, expires_at)
             VALUES (id, of_account, present, of_kind, of_beginner, of_key, new_hash, began, began, new_expires);
-            PERFORM portcullis.note(\(StoreChanges.Kind.account.rawValue), of_account);
+            -- No change is noted: a gateway that knows the account without the family asks for it.
             RETURN 0;
+        END $$;
+
+        """
+
+    private static let signingIn = """
+        -- proof_spending and spending as spend, outcome and stored as use_passkey. Without its home a mark isn't spent. A
+        -- proof that is foreign or has expired refuses nothing: the challenge does.
+        CREATE FUNCTION portcullis.sign_in_and_begin(
+            proof_home bytea, proof_kind int8, proof_bytes bytea, proof_expires int8, home_id bytea, mark_kind int8,
+            mark_bytes bytea, mark_expires int8, of_mark bytea, new_count int8, new_flags int8, used int8, id bytea,
+            of_account bytea, of_key bytea, new_hash bytea, began int8, new_expires int8, OUT proof_spending int8,
+            OUT spending int8, OUT outcome int8, OUT stored int8
+        ) LANGUAGE plpgsql AS $$
+        BEGIN
+            IF proof_home IS NOT NULL THEN
+                proof_spending := portcullis.spend(proof_home, proof_kind, proof_bytes, proof_expires);
+                IF proof_spending IN (1, 4) THEN RETURN; END IF;
+            END IF;
+            IF home_id IS NOT NULL THEN
+                spending := portcullis.spend(home_id, mark_kind, mark_bytes, mark_expires);
+                IF spending <> 0 THEN RETURN; END IF;
+            END IF;
+            PERFORM 1 FROM portcullis.passkey p WHERE p.mark = of_mark AND p.account_id = of_account;
+            IF NOT FOUND THEN outcome := 2; RETURN; END IF;
+            SELECT u.outcome, u.stored INTO outcome, stored
+            FROM portcullis.use_passkey(of_mark, new_count, new_flags, used) u;
+            -- None of these waits for the disk; the family does, and comes after them.
+            IF outcome <> 0 THEN RETURN; END IF;
+            IF portcullis.begin_family(
+                id, of_account, \(RefreshBeginner.Kind.passkey.rawValue), of_mark, of_key, new_hash, began,
+                new_expires) <> 0
+            THEN outcome := 2; END IF;
         END $$;
 
         """

@@ -5,7 +5,7 @@ import KeyStore
 /// The tables of accounts, and what has ended of them. Older stores don't have them yet. Older programs work with them:
 /// they admit nobody by an account.
 enum AccountSchema {
-    static let tables = ["account", "passkey", "account_device", "account_end"]
+    static let tables = ["account", "passkey", "account_device", "account_end", "account_end_change"]
 
     /// The indexes, by name, table, and columns with their condition.
     static let indexes = [
@@ -51,6 +51,12 @@ enum AccountSchema {
                     ended_at INTEGER NOT NULL,
                     PRIMARY KEY (kind, subject)
                 ) STRICT, WITHOUT ROWID;
+                CREATE TABLE IF NOT EXISTS account_end_change (
+                    seq INTEGER NOT NULL PRIMARY KEY,
+                    mark INTEGER NOT NULL,
+                    kind INTEGER NOT NULL,
+                    subject BLOB NOT NULL
+                ) STRICT;
                 """)
         for (name, table, columns) in indexes {
             try database.execute(sql: "CREATE INDEX IF NOT EXISTS \(name) ON \(table) \(columns)")
@@ -61,6 +67,7 @@ enum AccountSchema {
 /// Accounts that were closed or removed, passkeys and devices that were removed, and families of refresh tokens that were
 /// ended: what was signed in with them has ended.
 enum AccountEndTable {
+    // As EndedSubject.Kind.
     private static let (account, passkey, departure, family) = (1, 2, 3, 4)
 
     static func note(_ id: AccountID, at time: Int64, in database: Database) throws {
@@ -71,8 +78,20 @@ enum AccountEndTable {
         try note(passkey, mark.bytes, at: time, in: database)
     }
 
-    static func note(_ id: RefreshFamilyID, at time: Int64, in database: Database) throws {
-        try note(family, id.bytes, at: time, in: database)
+    static func note(_ ended: RefreshFamilyEnd, at time: Int64, in database: Database) throws {
+        try note(family, ended.bytes, at: time, in: database)
+    }
+
+    /// Of an account's families: clients end them.
+    static func forgetOldest(of id: AccountID, in database: Database) throws {
+        let after = id.bytes + [UInt8](repeating: 0xFF, count: RefreshFamilyID.length)
+        try database.cachedStatement(
+            sql: """
+                DELETE FROM account_end WHERE kind = \(family) AND subject IN (
+                    SELECT subject FROM account_end WHERE kind = \(family) AND subject > ? AND subject <= ?
+                    ORDER BY ended_at DESC, subject DESC LIMIT -1 OFFSET \(RefreshLimits.maximumEnds))
+                """
+        ).execute(arguments: [Data(id.bytes), Data(after)])
     }
 
     static func note(_ gone: DeviceDeparture, at time: Int64, in database: Database) throws {
@@ -156,22 +175,19 @@ enum AccountEndTable {
         ).execute(arguments: [time])
     }
 
-    /// Replaces them by those since a time. Of another length one is nobody's, and doesn't keep the others from being
-    /// heard of.
-    static func read(into revocations: inout StoreRevocations, since time: Int64, in database: Database) throws {
-        (revocations.accounts, revocations.passkeys) = ([], [])
-        (revocations.departures, revocations.families) = ([], [])
+    static func has(_ ended: EndedSubject, in database: Database) throws -> Bool {
+        try has(Int(ended.kind.rawValue), ended.bytes, in: database)
+    }
+
+    /// Of a kind that later programs know alone, nobody hears here.
+    static func all(since time: Int64, in database: Database) throws -> [EndedSubject] {
         let statement = try database.cachedStatement(sql: "SELECT kind, subject FROM account_end WHERE ended_at >= ?")
-        for row in try Row.fetchAll(statement, arguments: [time]) {
-            let subject = try StoredValue.bytes(row[1])
-            switch try StoredValue.integer(row[0]) {
-            case Int64(account): if let id = AccountID(bytes: subject) { revocations.accounts.insert(id) }
-            case Int64(passkey): if let mark = PasskeyMark(bytes: subject) { revocations.passkeys.insert(mark) }
-            case Int64(departure):
-                if let gone = DeviceDeparture(bytes: subject) { revocations.departures.insert(gone) }
-            case Int64(family): if let id = RefreshFamilyID(bytes: subject) { revocations.families.insert(id) }
-            default: break
-            }
-        }
+        return try Row.fetchAll(statement, arguments: [time]).compactMap { try subject($0) }
+    }
+
+    /// Of the first two columns.
+    static func subject(_ row: Row) throws -> EndedSubject? {
+        let bytes = try StoredValue.bytes(row[1])
+        return EndedSubject.Kind(rawValue: try StoredValue.integer(row[0])).map { EndedSubject($0, bytes) }
     }
 }

@@ -30,14 +30,43 @@ enum AccountTable {
             families: try RefreshTable.names(of: id, from: database))
     }
 
+    /// Of no passkey and no family.
+    static func bareStanding(of id: AccountID, from database: Database) throws -> AccountStanding? {
+        let statement = try database.cachedStatement(
+            sql: "SELECT origin, proof, closed_at FROM account WHERE account_id = ?")
+        return try statement.first([Data(id.bytes)]) { try bareStanding(of: id, $0) }
+    }
+
+    /// - Parameter first: of the columns `origin`, `proof` and `closed_at`.
+    private static func bareStanding(of id: AccountID, _ row: Row, at first: Int = 0) throws -> AccountStanding {
+        AccountStanding(
+            id: id, origin: try StoredValue.origin(row[first], proof: row[first + 1]),
+            isClosed: try StoredValue.optionalInteger(row[first + 2]) != nil, passkeys: [])
+    }
+
+    /// A passkey with what is needed of its account.
+    static func find(_ mark: PasskeyMark, in database: Database) throws -> FoundPasskey? {
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT p.mark, p.credential_id, p.public_key, p.sign_count, p.flags, p.aaguid, p.attestation, p.label,
+                    p.made_at, p.last_used_at, a.account_id, a.origin, a.proof, a.closed_at
+                FROM passkey p JOIN account a ON a.account_id = p.account_id WHERE p.mark = ?
+                """)
+        return try statement.first([Data(mark.bytes)]) { row in
+            let found = try passkey(row)
+            guard found.isWellFormed else { throw DeviceKeyTable.damage }
+            return FoundPasskey(found, of: try bareStanding(of: StoredValue.account(row[10]), row, at: 11))
+        }
+    }
+
     static func owner(of mark: PasskeyMark, in database: Database) throws -> AccountID? {
         let statement = try database.cachedStatement(sql: "SELECT account_id FROM passkey WHERE mark = ?")
-        return try Row.fetchOne(statement, arguments: [Data(mark.bytes)]).map { try StoredValue.account($0[0]) }
+        return try statement.first([Data(mark.bytes)]) { try StoredValue.account($0[0]) }
     }
 
     static func owner(of key: KeyID, in database: Database) throws -> AccountID? {
         let statement = try database.cachedStatement(sql: "SELECT account_id FROM account_device WHERE key_id = ?")
-        return try Row.fetchOne(statement, arguments: [Data(key.bytes)]).map { try StoredValue.account($0[0]) }
+        return try statement.first([Data(key.bytes)]) { try StoredValue.account($0[0]) }
     }
 
     static func count(in database: Database) throws -> Int {
@@ -91,17 +120,39 @@ enum AccountTable {
         ).execute(arguments: [Data(device.key.bytes), Data(id.bytes), device.label, device.joinedAt])
     }
 
-    static func noteUse(of passkey: Passkey, in database: Database) throws {
-        try database.cachedStatement(
-            sql: "UPDATE passkey SET sign_count = ?, flags = ?, last_used_at = ? WHERE mark = ?"
-        ).execute(arguments: [
-            Int64(passkey.signCount), PasskeyFlags.of(passkey), passkey.lastUsedAt, Data(passkey.mark.bytes),
-        ])
+    /// Records the use of a passkey, by the rule of all stores.
+    ///
+    /// - Parameter owner: the account that it has to belong to; nil: any.
+    static func record(
+        _ use: PasskeyUse, of owner: AccountID? = nil, in database: Database
+    ) throws -> PasskeySpending {
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT p.sign_count, a.closed_at, a.account_id
+                FROM passkey p JOIN account a ON a.account_id = p.account_id WHERE p.mark = ?
+                """)
+        let known = try statement.first([Data(use.mark.bytes)]) { row in
+            guard let count = UInt32(exactly: try StoredValue.integer(row[0])) else { throw DeviceKeyTable.damage }
+            let isClosed = try StoredValue.optionalInteger(row[1]) != nil
+            return (use.outcome(isClosed: isClosed, after: count), try StoredValue.account(row[2]))
+        }
+        guard let (outcome, account) = known, owner ?? account == account else { return .unknown }
+        if outcome == .used { try note(use, of: account, in: database) }
+        return outcome
     }
 
-    static func noteUse(of account: Account, in database: Database) throws {
-        try database.cachedStatement(sql: "UPDATE account SET last_used_at = ? WHERE account_id = ?")
-            .execute(arguments: [account.lastUsedAt, Data(account.id.bytes)])
+    private static func note(_ use: PasskeyUse, of account: AccountID, in database: Database) throws {
+        try database.cachedStatement(
+            sql: """
+                UPDATE passkey SET sign_count = ?, flags = (flags & \(PasskeyFlags.verified)) | ?, last_used_at = ?
+                WHERE mark = ?
+                """
+        ).execute(arguments: [
+            Int64(use.signCount), PasskeyFlags.of(use), use.time, Data(use.mark.bytes),
+        ])
+        try database.cachedStatement(
+            sql: "UPDATE account SET last_used_at = max(?1, coalesce(last_used_at, ?1)) WHERE account_id = ?2"
+        ).execute(arguments: [use.time, Data(account.bytes)])
     }
 
     static func close(_ id: AccountID, at time: Int64, in database: Database) throws -> Bool {
@@ -198,6 +249,20 @@ enum PasskeyFlags {
     static func of(_ passkey: Passkey) -> Int64 {
         (passkey.isBackupEligible ? eligible : 0) | (passkey.isBackedUp ? backedUp : 0)
             | (passkey.isUserVerified ? verified : 0)
+    }
+
+    /// Those that a use sets.
+    static func of(_ use: PasskeyUse) -> Int64 {
+        (use.isBackupEligible ? eligible : 0) | (use.isBackedUp ? backedUp : 0)
+    }
+}
+
+extension Statement {
+    /// Reads the first row where SQLite has it: a copy of a row is made with a table of its columns' names.
+    func first<Value>(_ arguments: StatementArguments, _ read: (Row) throws -> Value) throws -> Value? {
+        let rows = try Row.fetchCursor(self, arguments: arguments)
+        // The row is valid only as long as its cursor; afterwards every column reads as NULL.
+        return try withExtendedLifetime(rows) { try rows.next().map(read) }
     }
 }
 

@@ -6,6 +6,8 @@ extension SQLiteKeyRegistry: AccountStore, ImmediateAccountRegistry {
         try database.standing(ofAccount: id)
     }
 
+    package func passkey(_ mark: PasskeyMark) throws(KeyRegistryError) -> FoundPasskey? { try database.passkey(mark) }
+
     package func standing(ofAccount id: AccountID) async throws(KeyRegistryError) -> AccountStanding? {
         try await read { database throws(KeyRegistryError) in try database.standing(ofAccount: id) }
     }
@@ -50,7 +52,7 @@ extension SQLiteKeyRegistry: AccountStore, ImmediateAccountRegistry {
     package func use(
         _ use: PasskeyUse, spending mark: (SingleUseMark, StoreIncarnation)?
     ) async throws(KeyRegistryError) -> PasskeySpending {
-        guard mark == nil else { throw .unavailable("the store of one gateway spends no marks") }
+        guard mark == nil else { throw Self.knowsNoMarks }
         return try await read { database throws(KeyRegistryError) in try database.use(use) }
     }
 

@@ -18,14 +18,8 @@ extension SQLiteKeyDatabase: ImmediateAccountRegistry {
         return try readers.use { try AccountTable.page(after: after, limit: limit, from: $0) }
     }
 
-    func passkey(_ mark: PasskeyMark) throws(KeyRegistryError) -> FoundPasskey? {
-        try readers.use { database in
-            guard let owner = try AccountTable.owner(of: mark, in: database),
-                let account = try AccountTable.fetch(owner, from: database),
-                let passkey = account.passkeys.first(where: { $0.mark == mark })
-            else { return nil }
-            return FoundPasskey(passkey, of: account.standing)
-        }
+    package func passkey(_ mark: PasskeyMark) throws(KeyRegistryError) -> FoundPasskey? {
+        try readers.use { try AccountTable.find(mark, in: $0) }
     }
 
     func account(ofDevice key: KeyID) throws(KeyRegistryError) -> AccountID? {
@@ -81,18 +75,7 @@ extension SQLiteKeyDatabase: ImmediateAccountRegistry {
 
     /// As a key's counter: durable but for a power cut.
     func use(_ use: PasskeyUse) throws(KeyRegistryError) -> PasskeySpending {
-        try counters.transaction(until: nil) { database in
-            guard let owner = try AccountTable.owner(of: use.mark, in: database),
-                let known = try AccountTable.fetch(owner, from: database)
-            else { return .unknown }
-            let (outcome, account) = known.using(use)
-            guard outcome == .used, let passkey = account.passkeys.first(where: { $0.mark == use.mark }) else {
-                return outcome
-            }
-            try AccountTable.noteUse(of: passkey, in: database)
-            try AccountTable.noteUse(of: account, in: database)
-            return .used
-        }
+        try counters.transaction(until: nil) { try AccountTable.record(use, in: $0) }
     }
 
     func remove(

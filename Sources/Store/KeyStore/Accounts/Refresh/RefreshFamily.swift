@@ -85,6 +85,27 @@ package struct RefreshFamilyID: NamedBytes, CustomStringConvertible {
     package var description: String { text }
 }
 
+/// A family that was ended, and whose it was.
+package struct RefreshFamilyEnd: Hashable, Sendable {
+    package let account: AccountID
+    package let family: RefreshFamilyID
+
+    package init(of family: RefreshFamilyID, from account: AccountID) {
+        (self.account, self.family) = (account, family)
+    }
+
+    /// - Returns: nil for any other number of bytes than those of an account and a family.
+    package init?(bytes: [UInt8]) {
+        guard let account = AccountID(bytes: Array(bytes.prefix(AccountID.length))),
+            let family = RefreshFamilyID(bytes: Array(bytes.dropFirst(AccountID.length)))
+        else { return nil }
+        self.init(of: family, from: account)
+    }
+
+    /// The account, and then the family: the ends of an account stand together.
+    package var bytes: [UInt8] { account.bytes + family.bytes }
+}
+
 /// What a family ends with.
 package enum RefreshBeginner: Hashable, Sendable {
     case passkey(PasskeyMark)
@@ -134,6 +155,8 @@ package enum RefreshLimits {
     package static let hashBytes = 32
     /// Of a sealed token.
     package static let maximumSealedBytes = 256
+    /// Ended families of an account that a store tells of, the newest: gateways hear of one within a second.
+    package static let maximumEnds = 64
     /// Expired families that one transaction removes; of all families, where they end.
     package static let maximumExpired = 500
     /// Families whose sessions close at once when an operator ends all; those of the others within minutes.

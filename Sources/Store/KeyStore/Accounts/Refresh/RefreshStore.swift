@@ -4,7 +4,8 @@
 /// confirmed use back. A store that may have lost confirmed uses, because an older copy took its place, has no family:
 /// tokens that were used would be good again.
 package protocol RefreshStore: Sendable {
-    /// Begins a family. Beyond ``RefreshLimits/maximumFamilies`` the account's family that was used longest ago ends.
+    /// Begins a family without the use of a passkey. Beyond ``RefreshLimits/maximumFamilies`` the account's family that
+    /// was used longest ago ends.
     func begin(_ family: RefreshFamily) async throws(KeyRegistryError) -> RefreshBeginning
 
     /// - Parameter mark: of the proof, which is spent in the same step; nil: nobody else could know it.

@@ -4,7 +4,7 @@ import PostgreSQL
 /// Families of refresh tokens. The functions say which history of the database they belong to (`RefreshMigration`).
 extension PostgreSQLKeyRegistry: RefreshStore {
     package func begin(_ family: RefreshFamily) async throws(KeyRegistryError) -> RefreshBeginning {
-        guard family.isWellFormed else { throw .unavailable("the family of refresh tokens is malformed") }
+        guard family.isWellFormed else { throw Self.malformedFamily }
         let values: [SQLValue] = [
             .bytes(family.id.bytes), .bytes(family.account.bytes), .integer(family.beginner.kind.rawValue),
             .bytes(family.beginner.bytes), .bytes(family.key), .bytes(family.hash), .integer(family.beganAt),
@@ -19,6 +19,31 @@ extension PostgreSQLKeyRegistry: RefreshStore {
         }
     }
 
+    package func signIn(
+        _ signIn: PasskeySignIn, spending marks: SignInMarks
+    ) async throws(KeyRegistryError) -> PasskeySigningIn {
+        let (use, family) = (signIn.use, signIn.family)
+        guard family.isWellFormed else { throw Self.malformedFamily }
+        let values: [SQLValue] = [
+            .bytes(use.mark.bytes), .integer(Int64(use.signCount)), .integer(use.flags), .integer(use.time),
+            .bytes(family.id.bytes), .bytes(family.account.bytes), .bytes(family.key), .bytes(family.hash),
+            .integer(family.beganAt), .integer(family.expiresAt),
+        ]
+        let marked = Self.values(of: marks.proof) + Self.values(of: marks.challenge)
+        return try await answer(.signInAndBegin, marked + values, within: nil) { rows throws(DatabaseError) in
+            let row = try rows.only()
+            if let proof = try row.spending(0), proof.refusesProof { return .proofRefused(proof) }
+            if let challenge = try row.spending(1), challenge != .spent { return .passkey(.refused(challenge)) }
+            return .passkey(try PasskeySpending(row, outcome: 2, stored: 3))
+        }
+    }
+
+    private static let malformedFamily = KeyRegistryError.unavailable("the family of refresh tokens is malformed")
+
+    private static func values(of mark: SignInMarks.Mark?) -> [SQLValue] {
+        mark.map { $0.mark.values(in: $0.incarnation) } ?? [.null, .null, .null, .null]
+    }
+
     package func use(
         _ use: RefreshUse, spending mark: (SingleUseMark, StoreIncarnation)?
     ) async throws(KeyRegistryError) -> RefreshOutcome {
@@ -26,7 +51,7 @@ extension PostgreSQLKeyRegistry: RefreshStore {
             .bytes(use.family.bytes), .bytes(use.key), .bytes(use.hash), .bytes(use.successor), .bytes(use.sealed),
             .integer(use.time), .integer(use.expiresAt), .integer(use.repeatMilliseconds),
         ]
-        let marked = mark.map { $0.values(in: $1) } ?? [.null, .null, .null, .null]
+        let marked = Self.values(of: mark.map { (mark: $0.0, incarnation: $0.1) })
         return try await answer(.useFamily, marked + values, within: nil) { rows throws(DatabaseError) in
             try RefreshOutcome(try rows.only(), of: use.family)
         }
@@ -59,6 +84,13 @@ extension PostgreSQLKeyRegistry: RefreshStore {
         try await answer(.families, [.bytes(account.bytes)]) { rows throws(DatabaseError) in
             try rows.map { row throws(DatabaseError) in try RefreshFamily(row) }
         }
+    }
+}
+
+extension SQLRow {
+    /// Of a mark; nil: there was none.
+    fileprivate func spending(_ column: Int) throws(DatabaseError) -> MarkSpending? {
+        try isNull(column) ? nil : try MarkSpending(self, column)
     }
 }
 
@@ -123,6 +155,14 @@ extension SQLStatement {
         """
         SELECT portcullis.begin_family($1::bytea, $2::bytea, $3::int8, $4::bytea, $5::bytea, $6::bytea, $7::int8,
             $8::int8)
+        """)
+    fileprivate static let signInAndBegin = SQLStatement(
+        "sign_in_and_begin", isDurable: true,
+        """
+        SELECT proof_spending, spending, outcome, stored
+        FROM portcullis.sign_in_and_begin($1::bytea, $2::int8, $3::bytea, $4::int8, $5::bytea, $6::int8, $7::bytea,
+            $8::int8, $9::bytea, $10::int8, $11::int8, $12::int8, $13::bytea, $14::bytea, $15::bytea, $16::bytea,
+            $17::int8, $18::int8)
         """)
     fileprivate static let useFamily = SQLStatement(
         "use_family", isDurable: true,

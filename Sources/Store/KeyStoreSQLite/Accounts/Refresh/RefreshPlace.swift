@@ -16,6 +16,8 @@ final class RefreshPlace: Sendable {
 
     private let path: String
     private let written = Mutex<RefreshHistory?>(nil)
+    /// The history whose file is on the disk.
+    private let begun = Mutex<[UInt8]?>(nil)
 
     /// Beside the file itself, as SQLite has its log: whoever opens the store by a link finds the same one.
     init(of store: String) {
@@ -48,10 +50,12 @@ final class RefreshPlace: Sendable {
 
     /// Before the first family of a history is committed: its file is on the disk then.
     func begin(_ history: RefreshHistory) throws(KeyRegistryError) {
-        if written.withLock({ $0?.id == history.id }) { return }
-        guard try read()?.id != history.id else { return }
-        try write(history, synchronizing: true)
-        try SQLiteStoreFile.synchronize(directory: SQLiteStoreFile.directory(of: path))
+        guard begun.withLock({ $0 != history.id }) else { return }
+        if try read()?.id != history.id {
+            try write(history, synchronizing: true)
+            try SQLiteStoreFile.synchronize(directory: SQLiteStoreFile.directory(of: path))
+        }
+        begun.withLock { $0 = history.id }
     }
 
     /// After a commit. The store is ahead of the file where it can't be written, which loses nothing but the notice of
@@ -68,6 +72,7 @@ final class RefreshPlace: Sendable {
     /// Of a history that has ended.
     func remove() {
         written.withLock { $0 = nil }
+        begun.withLock { $0 = nil }
         unlink(path)
     }
 

@@ -63,7 +63,17 @@ struct RefreshHistory: Equatable {
 enum RefreshTable {
     static func fetch(_ id: RefreshFamilyID, from database: Database) throws -> RefreshFamily? {
         let statement = try database.cachedStatement(sql: selection + " WHERE family_id = ?")
-        return try Row.fetchOne(statement, arguments: [Data(id.bytes)]).map(family)
+        return try statement.first([Data(id.bytes)], family)
+    }
+
+    /// Those that one more leaves no room for: nearly always none.
+    static func idle(of account: AccountID, from database: Database) throws -> [RefreshFamilyID] {
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT family_id FROM refresh_family WHERE account_id = ?
+                ORDER BY used_at DESC, family_id DESC LIMIT -1 OFFSET \(RefreshLimits.maximumFamilies - 1)
+                """)
+        return try Row.fetchAll(statement, arguments: [Data(account.bytes)]).map(name)
     }
 
     static func all(of account: AccountID, from database: Database) throws -> [RefreshFamily] {
@@ -115,12 +125,14 @@ enum RefreshTable {
         let (condition, subject) = condition(families)
         let arguments: StatementArguments = subject.map { [Data($0)] } ?? []
         let ended = try Row.fetchAll(
-            database.cachedStatement(sql: "SELECT family_id FROM refresh_family" + condition), arguments: arguments
-        ).map(name)
+            database.cachedStatement(sql: "SELECT family_id, account_id FROM refresh_family" + condition),
+            arguments: arguments
+        ).map { RefreshFamilyEnd(of: try name($0), from: try StoredValue.account($0[1])) }
         guard !ended.isEmpty else { return 0 }
         // Gateways look for what is new, whatever clock the time is of.
         let noted = max(time, try now(in: database))
         for family in ended { try AccountEndTable.note(family, at: noted, in: database) }
+        for account in Set(ended.map(\.account)) { try AccountEndTable.forgetOldest(of: account, in: database) }
         try database.cachedStatement(sql: "DELETE FROM refresh_family" + condition).execute(arguments: arguments)
         try noteChange(in: database)
         return ended.count
@@ -178,8 +190,11 @@ enum RefreshTable {
 
     static func history(in database: Database) throws -> RefreshHistory {
         let statement = try database.cachedStatement(sql: "SELECT history, changes FROM refresh_home")
-        guard let row = try Row.fetchOne(statement) else { throw DeviceKeyTable.damage }
-        return RefreshHistory(id: try StoredValue.bytes(row[0]), changes: try StoredValue.integer(row[1]))
+        let history = try statement.first([]) { row in
+            RefreshHistory(id: try StoredValue.bytes(row[0]), changes: try StoredValue.integer(row[1]))
+        }
+        guard let history else { throw DeviceKeyTable.damage }
+        return history
     }
 
     static func noteChange(in database: Database) throws {

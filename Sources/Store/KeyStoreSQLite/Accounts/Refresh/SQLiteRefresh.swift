@@ -17,54 +17,55 @@ extension SQLiteKeyDatabase {
         refreshPlace.remove()
     }
 
-    /// - parameter deadline: as for `enrol`. The calls below have it too.
-    func begin(
-        _ family: RefreshFamily, until deadline: DispatchTime? = nil
-    ) throws(KeyRegistryError) -> RefreshBeginning {
-        guard family.isWellFormed else { throw .unavailable("the family of refresh tokens is malformed") }
-        return try change(until: deadline) { database in
-            guard let account = try AccountTable.standing(of: family.account, from: database), !account.isClosed,
-                try isThere(family.beginner, of: family.account, in: database)
-            else { return .ended }
-            try refreshPlace.begin(RefreshTable.history(in: database))
-            let known = try RefreshTable.all(of: family.account, from: database)
-            for old in known.prefix(max(0, known.count - RefreshLimits.maximumFamilies + 1)) {
-                _ = try RefreshTable.end(.family(old.id), at: family.beganAt, in: database)
-            }
-            try RefreshTable.insert(family, into: database)
-            return .begun
-        }
+    /// In a transaction of ``change(until:_:)``, as the two below.
+    func begin(_ family: RefreshFamily, in database: Database) throws -> RefreshBeginning {
+        guard let account = try AccountTable.bareStanding(of: family.account, from: database), !account.isClosed,
+            try isThere(family.beginner, of: family.account, in: database)
+        else { return .ended }
+        try add(family, in: database)
+        return .begun
     }
 
-    func use(
-        _ use: RefreshUse, until deadline: DispatchTime? = nil
-    ) throws(KeyRegistryError) -> RefreshOutcome {
-        try change(until: deadline) { database in
-            guard let known = try RefreshTable.fetch(use.family, from: database),
-                let account = try AccountTable.standing(of: known.account, from: database),
-                try isThere(known.beginner, of: known.account, in: database)
-            else { return .unknown }
-            switch known.using(use) {
-            case .rotated(let family):
+    func signIn(_ signIn: PasskeySignIn, in database: Database) throws -> PasskeySpending {
+        let outcome = try AccountTable.record(signIn.use, of: signIn.family.account, in: database)
+        if outcome == .used { try add(signIn.family, in: database) }
+        return outcome
+    }
+
+    private func add(_ family: RefreshFamily, in database: Database) throws {
+        try refreshPlace.begin(RefreshTable.history(in: database))
+        for id in try RefreshTable.idle(of: family.account, from: database) {
+            _ = try RefreshTable.end(.family(id), at: family.beganAt, in: database)
+        }
+        try RefreshTable.insert(family, into: database)
+    }
+
+    func use(_ use: RefreshUse, in database: Database) throws -> RefreshOutcome {
+        guard let known = try RefreshTable.fetch(use.family, from: database),
+            let account = try AccountTable.bareStanding(of: known.account, from: database),
+            try isThere(known.beginner, of: known.account, in: database)
+        else { return .unknown }
+        switch known.using(use) {
+        case .rotated(let family):
+            try RefreshTable.update(family, in: database)
+            try RefreshTable.noteChange(in: database)
+            return .rotated(RefreshGrant(family, of: account))
+        case .repeated(let family, let sealed):
+            if family != known {
                 try RefreshTable.update(family, in: database)
                 try RefreshTable.noteChange(in: database)
-                return .rotated(RefreshGrant(family, of: account))
-            case .repeated(let family, let sealed):
-                if family != known {
-                    try RefreshTable.update(family, in: database)
-                    try RefreshTable.noteChange(in: database)
-                }
-                return .repeated(RefreshGrant(family, of: account), sealed: sealed)
-            case .expired: return .expired
-            case .wrongKey: return .wrongKey(known.account)
-            case .repeatedTooOften: return .repeatedTooOften(known.account)
-            case .reused:
-                _ = try RefreshTable.end(.family(known.id), at: use.time, in: database)
-                return .reused(known.account)
             }
+            return .repeated(RefreshGrant(family, of: account), sealed: sealed)
+        case .expired: return .expired
+        case .wrongKey: return .wrongKey(known.account)
+        case .repeatedTooOften: return .repeatedTooOften(known.account)
+        case .reused:
+            _ = try RefreshTable.end(.family(known.id), at: use.time, in: database)
+            return .reused(known.account)
         }
     }
 
+    /// - parameter deadline: as for `enrol`. The calls below have it too.
     func end(
         _ families: RefreshEnding, at time: Int64, until deadline: DispatchTime? = nil
     ) throws(KeyRegistryError) -> Int {
@@ -113,20 +114,31 @@ extension SQLiteKeyDatabase {
     }
 }
 
-/// On the thread of changes, but for what only reads.
+/// On the thread of changes, but for what only reads. What clients do again and again is committed together.
 extension SQLiteKeyRegistry: RefreshStore {
     package func begin(_ family: RefreshFamily) async throws(KeyRegistryError) -> RefreshBeginning {
-        try await write { database, deadline throws(KeyRegistryError) in
-            try database.begin(family, until: deadline)
-        }
+        guard family.isWellFormed else { throw Self.malformedFamily }
+        return try await commits.change { [database] in try database.begin(family, in: $0) }
+    }
+
+    /// One gateway alone issues the challenges, and knows which are spent.
+    package func signIn(
+        _ signIn: PasskeySignIn, spending marks: SignInMarks
+    ) async throws(KeyRegistryError) -> PasskeySigningIn {
+        guard marks.proof == nil, marks.challenge == nil else { throw Self.knowsNoMarks }
+        guard signIn.family.isWellFormed else { throw Self.malformedFamily }
+        return .passkey(try await commits.change { [database] in try database.signIn(signIn, in: $0) })
     }
 
     /// No other gateway shares the file, so a proof has no mark here.
     package func use(
         _ use: RefreshUse, spending _: (SingleUseMark, StoreIncarnation)?
     ) async throws(KeyRegistryError) -> RefreshOutcome {
-        try await write { database, deadline throws(KeyRegistryError) in try database.use(use, until: deadline) }
+        try await commits.change { [database] in try database.use(use, in: $0) }
     }
+
+    private static let malformedFamily = KeyRegistryError.unavailable("the family of refresh tokens is malformed")
+    static let knowsNoMarks = KeyRegistryError.unavailable("the store of one gateway spends no marks")
 
     package func end(_ families: RefreshEnding, at time: Int64) async throws(KeyRegistryError) -> Int {
         guard families != .all else { return try await endAll(at: time) }

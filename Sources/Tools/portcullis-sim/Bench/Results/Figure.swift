@@ -64,6 +64,10 @@ enum Cell {
     static let token = "challenge, assertion, proof, access token, 16 connections"
     static let signIn = "options, passkey (ES256), proof, access token, 16 connections"
     static let signInWithDatabase = "the same with PostgreSQL"
+    static let signInAtMaximum = "the same with a file, with all families of the account begun: one ends"
+    static let refresh = "refresh token, proof, next pair, 16 connections"
+    static let refreshWithDatabase = "refresh with PostgreSQL"
+    static let refreshAmongMany = "refresh, one at a time, 100,000 families in the file"
     static let authorization = "access token and proof on /authz, 768 devices"
     /// - Parameter recipe: 1: the body is sent.
     static func signed(recipe: Int, bytes: Int) -> String {

@@ -7,8 +7,8 @@ extension BenchRun {
         let cell: String
     }
 
-    /// An access token by an assertion and by a passkey, a request that is checked with one, and a request that its
-    /// device has signed.
+    /// An access token by an assertion, by a passkey and by a refresh, a request that is checked with one, and a request
+    /// that its device has signed.
     func measureTokens() throws {
         let room = try ServerRoom(settings)
         let admin = try LoopbackPort.free()
@@ -19,8 +19,15 @@ extension BenchRun {
                 "AUTHZ_BODY": "forwarded",
             ])
         let shared = try settings.database.map { try room.gateway(.accounts, extra: Self.store($0)) }
-        var works = [token(.token, gateway, Cell.token), token(.passkey, gateway, Cell.signIn)]
-        if let shared { works.append(token(.passkey, shared, Cell.signInWithDatabase)) }
+        var works = [
+            token(.token, gateway, Cell.token), token(.passkey, gateway, Cell.signIn),
+            token(.refresh, gateway, Cell.refresh),
+            token(.passkey, gateway, Cell.signInAtMaximum, devices: Self.fewPlayers),
+        ]
+        if let shared {
+            works.append(token(.passkey, shared, Cell.signInWithDatabase))
+            works.append(token(.refresh, shared, Cell.refreshWithDatabase))
+        }
         works += authorizations(by: gateway, at: "http://127.0.0.1:\(admin)")
         for round in 0..<plan.rounds {
             for work in works {
@@ -31,15 +38,27 @@ extension BenchRun {
             }
         }
         for work in works { say(summary(work.quantity, work.cell, [.portcullis])) }
+        try measureRefreshAmongMany()
     }
 
     private static func store(_ database: BenchSettings.Database) -> [String: String] {
         ["STORE_URL": database.url, "STORE_SECRETS_KEY_PATH": database.keyPath, "ATTESTED_KEYS_PATH": ""]
     }
 
-    private func token(_ scenario: Scenario, _ gateway: Server, _ cell: String) -> TokenWork {
-        var job = job(scenario, clients: 16)
-        job.further = Self.devices(16, settings)
+    /// So many that no player has begun all families of his account when a round ends.
+    private static let players = 128
+    /// So few that all have done so when the measurement begins.
+    private static let fewPlayers = 16
+    /// In which all sign up.
+    private static let signUpSeconds = 2.0
+
+    /// As many devices as players, each of which waits for its answer; the load has 16 connections.
+    private func token(
+        _ scenario: Scenario, _ gateway: Server, _ cell: String, devices: Int = players
+    ) -> TokenWork {
+        var job = job(scenario, clients: devices)
+        job.warmUpSeconds += Self.signUpSeconds
+        job.further = Self.devices(devices, settings)
         return TokenWork(job: job, gateway: gateway, quantity: .cpuPerToken, cell: cell)
     }
 

@@ -1,7 +1,7 @@
 import DeviceSimulation
 import Reactors
 
-// MARK: The scenarios without WebSockets: `challenge`, `token`, `proof`, `signed` and `passkey`
+// MARK: The scenarios without WebSockets: `challenge`, `token`, `proof`, `signed`, `passkey` and `refresh`
 
 extension LoadClient {
     /// The client doesn't connect itself: it sends requests over its worker's connections, each one after the last
@@ -38,6 +38,7 @@ extension LoadClient {
         case .proof: authorize(done)
         case .signed: sign(done)
         case .passkey: worker.devices?.signIn(for: index, done)
+        case .refresh: worker.devices?.refresh(for: index, done)
         default:
             worker.requests?.challenge { result in
                 if case .failure(let kind) = result { done(kind) } else { done(nil) }

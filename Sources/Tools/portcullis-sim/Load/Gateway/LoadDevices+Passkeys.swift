@@ -111,12 +111,26 @@ extension LoadDevices {
             if answer.status == 401, answer.nonce != nil, !isRetry {
                 return present(index, body, isRetry: true, done)
             }
-            guard case .failure(let kind) = Self.accepted(answer) else { return done(nil) }
-            done(kind)
+            done(keepToken(index, answer))
+        }
+    }
+
+    /// The player's next refresh token.
+    func keepToken(_ index: Int, _ answer: HTTPAnswerParser.Answer) -> ErrorKind? {
+        switch Self.accepted(answer) {
+        case .failure(let kind): return kind
+        case .success(let body):
+            guard let pair = try? JSONDecoder().decode(Pair.self, from: Data(body)) else { return .noToken }
+            slots[index].player?.refreshToken = pair.refreshToken
+            return nil
         }
     }
 
     // MARK: What crosses
+
+    private struct Pair: Decodable {
+        let refreshToken: String
+    }
 
     private func request(_ challenge: String, of domain: String) -> PasskeyRequest? {
         Data(base64URL: challenge).map { PasskeyRequest(rpID: domain, origin: origin, challenge: Array($0)) }

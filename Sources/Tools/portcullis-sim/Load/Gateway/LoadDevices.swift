@@ -14,6 +14,8 @@ final class LoadDevices {
         var passkey: SimulatedPasskey
         /// The user handle: base64url, as the gateway has sent it.
         let user: String
+        /// Nil before the first sign-in.
+        var refreshToken: String?
     }
 
     struct Slot {
@@ -35,6 +37,9 @@ final class LoadDevices {
     private let tokenURL: String?
     /// Scheme, host and port.
     let origin: String
+    let clients: Int
+    /// Refreshes of each client, which takes its devices in turn.
+    var turns: [Int: Int] = [:]
     /// For passkeys, which prove no model.
     lazy var vendor = try? SimulatedVendor(at: .now)
 
@@ -42,6 +47,7 @@ final class LoadDevices {
         let edge = settings.edge
         slots = devices.map { Slot(device: $0) }
         self.requests = requests
+        clients = settings.clients
         origin = "\(edge.isTLS ? "https" : "http")://\(edge.host):\(edge.port)"
         tokenURL = settings.usesTokens ? "\(edge.isTLS ? "wss" : "ws")://\(edge.host):\(edge.port)\(edge.path)" : nil
     }

@@ -15,7 +15,7 @@ struct LoadCommand: AsyncParsableCommand {
             connect (connect, close, again), flap (clients vanish at random and come back), slow (a flood to clients that hardly read), challenge (requests for challenges), token
             (requests for access tokens), proof (requests to /authz of --admin, with a token and a new proof each), signed (requests to /authz that the
             device has signed, with bodies of --size bytes), passkey (sign-ins of players, who have signed up with a device's access token before; --gateway is
-            the PUBLIC_ORIGIN).
+            the PUBLIC_ORIGIN), refresh (refreshes of such players; with fewer clients than devices these take turns).
 
             The gateway's target is portcullis-sim echo. Latency counts from the intended time of sending, so a gateway that stalls is
             charged for what waits meanwhile. It ends with 0 only if nothing was lost, doubled, corrupt or refused.

@@ -122,7 +122,8 @@ struct LoadOptions: ParsableArguments {
             seconds: seconds,
             rate: rate, messageBytes: size, window: window, isBurst: burst, target: typedTarget, flapEvery: flapEvery,
             flapAway: flapAway, readPause: readPause, outputBufferBytes: outputBuffer, sessionsEnd: sessionsEnd,
-            usesTokens: usesTokens || [.token, .proof, .passkey].contains(scenario), authorizer: try authorizer(),
+            usesTokens: usesTokens || [.token, .proof, .passkey, .refresh].contains(scenario),
+            authorizer: try authorizer(),
             recipe: recipe, seed: seed)
     }
 

@@ -27,8 +27,10 @@ enum Scenario: String, CaseIterable, Sendable, ExpressibleByArgument {
     case signed
     /// Sign-ins of players with a passkey, one after another: options, the passkey's signature, a proof, a token.
     case passkey
+    /// Refreshes of players who have signed in before, one after another: a refresh token, a proof, the next pair.
+    case refresh
 
-    var usesWebSockets: Bool { ![.challenge, .token, .proof, .signed, .passkey].contains(self) }
+    var usesWebSockets: Bool { ![.challenge, .token, .proof, .signed, .passkey, .refresh].contains(self) }
 }
 
 /// The transport of the clients' bytes.
@@ -89,7 +91,7 @@ struct LoadSettings: Sendable {
 
     var traffic: TrafficPlan.Kind {
         switch scenario {
-        case .idle, .connect, .challenge, .token, .proof, .signed, .passkey: .none
+        case .idle, .connect, .challenge, .token, .proof, .signed, .passkey, .refresh: .none
         case .flood, .slow: .window(messages: window, bytes: messageBytes)
         case .mud: .typed(perSecond: rate)
         case .echo: answer == .numbered ? .none : .steady(perSecond: rate, bytes: messageBytes)

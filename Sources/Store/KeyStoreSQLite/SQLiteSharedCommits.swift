@@ -1,0 +1,159 @@
+import BlockingWork
+import Dispatch
+import GRDB
+import KeyStore
+import Synchronization
+
+/// Changes that clients cause one after another: those that wait at the same moment are one transaction, and wait for
+/// the disk once.
+///
+/// They have the limits of other calls: so many wait, and each as long, for the thread of changes. After a transaction
+/// it is the turn of the others that wait for this thread.
+final class SQLiteSharedCommits: Sendable {
+    /// Changes of one transaction, so that it is short.
+    static let maximumChanges = 64
+
+    private let database: SQLiteKeyDatabase
+    private let thread: BlockingThreads
+    private let queue = SharedChanges()
+
+    init(of database: SQLiteKeyDatabase, on thread: BlockingThreads) {
+        (self.database, self.thread) = (database, thread)
+    }
+
+    /// Changes that no transaction has taken yet.
+    var waiting: Int { queue.count }
+
+    /// - Parameter body: runs in a transaction as ``SQLiteKeyDatabase/change(until:_:)`` makes one. It may run twice: a
+    ///   transaction that fails is made again without the others.
+    func change<Answer: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Answer
+    ) async throws(KeyRegistryError) -> Answer {
+        let milliseconds = database.limits.administrationBusyMilliseconds
+        let result: Result<Answer, KeyRegistryError> = await withCheckedContinuation { continuation in
+            let change = SharedChange(
+                latestStart: .now + .milliseconds(milliseconds), deadline: .now() + .milliseconds(milliseconds),
+                run: { database in
+                    let answer = try body(database)
+                    return { continuation.resume(returning: .success(answer)) }
+                }, fail: { continuation.resume(returning: .failure($0)) })
+            switch queue.add(change, upTo: max(1, database.limits.maximumWaitingCalls)) {
+            case .refused: change.fail(.queueFull)
+            case .waits: break
+            case .starts: start()
+            }
+        }
+        return try result.get()
+    }
+
+    private func start() {
+        guard !thread.start({ [self] in run() }) else { return }
+        // As many other calls wait for the thread as may.
+        for change in queue.takeAll() { change.fail(.queueFull) }
+    }
+
+    // MARK: On the thread
+
+    private func run() {
+        let changes = queue.take(Self.maximumChanges)
+        if let first = changes.first { make(changes, until: first.deadline) }
+        if queue.goesOn() { start() }
+    }
+
+    private func make(_ changes: [SharedChange], until deadline: DispatchTime) {
+        do throws(KeyRegistryError) {
+            let answers = try database.change(until: deadline) { database in try changes.map { try $0.run(database) } }
+            for answer in answers { answer() }
+        } catch {
+            // One that fails concerns none of the others.
+            guard changes.count > 1 else { return changes[0].fail(error) }
+            for change in changes { make([change], until: deadline) }
+        }
+    }
+}
+
+/// A change of which nothing has happened. Either `fail` or what `run` returns is called, once.
+private struct SharedChange: Sendable {
+    let latestStart: ContinuousClock.Instant
+    /// Of the wait for the lock.
+    let deadline: DispatchTime
+    /// Returns what is to be done when the transaction is committed.
+    let run: @Sendable (Database) throws -> @Sendable () -> Void
+    let fail: @Sendable (KeyRegistryError) -> Void
+}
+
+/// The changes that wait, in their order. The thread may be stuck when one has waited its time, so a task of its own
+/// refuses it then.
+private final class SharedChanges: Sendable {
+    enum Addition { case refused, waits, starts }
+
+    private struct State {
+        var waiting: [SharedChange] = []
+        /// The thread has been asked for, or is at work.
+        var isRunning = false
+        var isWatched = false
+    }
+
+    private let state = Mutex(State())
+
+    var count: Int { state.withLock { $0.waiting.count } }
+
+    func add(_ change: SharedChange, upTo maximum: Int) -> Addition {
+        let (addition, isUnwatched) = state.withLock { state -> (Addition, Bool) in
+            guard state.waiting.count < maximum else { return (.refused, false) }
+            state.waiting.append(change)
+            defer { (state.isRunning, state.isWatched) = (true, true) }
+            return (state.isRunning ? .waits : .starts, !state.isWatched)
+        }
+        if isUnwatched { watch(from: change.latestStart) }
+        return addition
+    }
+
+    func take(_ maximum: Int) -> [SharedChange] {
+        state.withLock { state in
+            let changes = Array(state.waiting.prefix(maximum))
+            state.waiting.removeFirst(changes.count)
+            return changes
+        }
+    }
+
+    /// The thread isn't to be had.
+    func takeAll() -> [SharedChange] {
+        state.withLock { state in
+            defer { (state.waiting, state.isRunning) = ([], false) }
+            return state.waiting
+        }
+    }
+
+    /// After a transaction.
+    func goesOn() -> Bool {
+        state.withLock { state in
+            state.isRunning = !state.waiting.isEmpty
+            return state.isRunning
+        }
+    }
+
+    /// One task for all that wait, and for those that come meanwhile.
+    private func watch(from time: ContinuousClock.Instant) {
+        Task {
+            var next: ContinuousClock.Instant? = time
+            while let time = next {
+                try? await Task.sleep(until: time, clock: .continuous)
+                next = refuseLate()
+            }
+        }
+    }
+
+    /// - Returns: when to look again; nil: nothing waits.
+    private func refuseLate() -> ContinuousClock.Instant? {
+        let (late, next) = state.withLock { state -> ([SharedChange], ContinuousClock.Instant?) in
+            let now = ContinuousClock.now
+            let late = Array(state.waiting.prefix { $0.latestStart <= now })
+            state.waiting.removeFirst(late.count)
+            state.isWatched = !state.waiting.isEmpty
+            return (late, state.waiting.first?.latestStart)
+        }
+        for change in late { change.fail(.busy) }
+        return next
+    }
+}

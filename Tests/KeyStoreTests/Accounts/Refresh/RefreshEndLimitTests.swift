@@ -1,0 +1,158 @@
+import GRDB
+import KeyStore
+import KeyStorePostgreSQL
+import PostgreSQL
+import Testing
+
+@testable import KeyStoreSQLite
+
+/// Clients end families, so what is kept and read of that is bounded.
+@Suite("The ends of families that clients cause")
+struct RefreshEndLimitTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    private func registry() async throws -> SQLiteKeyRegistry {
+        let store = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), limits: .patient)
+        for byte in 1...UInt8(2) { _ = try await store.begin(.sample(byte), maximum: 10) }
+        return store
+    }
+
+    private func run(_ sql: String) throws {
+        try DatabaseQueue(path: directory.file("keys.sqlite")).write { try $0.execute(sql: sql) }
+    }
+
+    private func count(_ table: String) throws -> Int {
+        try DatabaseQueue(path: directory.file("keys.sqlite")).read {
+            try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") ?? -1
+        }
+    }
+
+    private func end(_ numbers: some Sequence<Int>, of account: UInt8 = 1, in store: some AccountStore) async throws {
+        for number in numbers {
+            let beginner = RefreshBeginner.passkey(.sample(Int(account)))
+            #expect(try await store.begin(.sample(number, account: account, beginner: beginner)) == .begun)
+            #expect(try await store.end(.family(.sample(number)), at: 5) == 1)
+        }
+    }
+
+    // MARK: Kept
+
+    @Test func `are kept up to a maximum of each account, in a file`() async throws {
+        let store = try await registry()
+        try await end(1...RefreshLimits.maximumEnds, in: store)
+        try await end([1_000], of: 2, in: store)
+        #expect(try count("account_end") == RefreshLimits.maximumEnds + 1)
+        try await end([500], in: store)
+        #expect(try count("account_end") == RefreshLimits.maximumEnds + 1)
+        let told = try #require(try SQLiteRevocations(of: store.database).look()).families
+        #expect(!told.contains(.sample(1)) || !told.contains(.sample(2)))
+        #expect(told.contains(.sample(500)) && told.contains(.sample(1_000)))
+    }
+
+    @Test func `are kept up to a maximum of each account, in a database`() async throws {
+        let database = try await FleetDatabase()
+        let store = database.registry
+        for byte in 1...UInt8(2) { _ = try await store.begin(.sample(byte), maximum: 10) }
+        func kept() throws -> Int64 {
+            try database.session().run("SELECT count(*) FROM portcullis.account_end", []).only().integer(0)
+        }
+        try await end(1...RefreshLimits.maximumEnds, in: store)
+        try await end([1_000], of: 2, in: store)
+        #expect(try kept() == Int64(RefreshLimits.maximumEnds + 1))
+        let feed = PostgreSQLRevocations(of: try database.anotherRegistry())
+        _ = try await feed.news()
+        try await end(500..<500 + RefreshLimits.maximumEnds, in: store)
+        #expect(try kept() == Int64(RefreshLimits.maximumEnds + 1))
+        // Whoever listens hears of all of them.
+        #expect(try await feed.ifChanged()?.families.count == 2 * RefreshLimits.maximumEnds + 1)
+    }
+
+    // MARK: Read
+
+    @Test func `are read one by one, and not those of before`() async throws {
+        let store = try await registry()
+        let revocations = try SQLiteRevocations(of: store.database)
+        try await end(1...3, in: store)
+        #expect(try revocations.look()?.families == [.sample(1), .sample(2), .sample(3)])
+        // Whoever reads them again doesn't find them.
+        try run("UPDATE account_end SET ended_at = 0")
+        try await end([4], in: store)
+        #expect(try revocations.look()?.families == [.sample(1), .sample(2), .sample(3), .sample(4)])
+        #expect(try SQLiteRevocations(of: store.database).look()?.families == [.sample(4)])
+    }
+
+    @Test func `are as many rows as there are new ones`() async throws {
+        let store = try await registry()
+        try await end(1...50, in: store)
+        let last = try store.database.readers.use { try AccountEndChanges.newest(in: $0) }
+        let position = try #require(last)
+        try await end([60], in: store)
+        let changes = try store.database.readers.use { try AccountEndChanges(after: position, in: $0) }
+        #expect(changes?.subjects.count == 1)
+        #expect(changes?.subjects.first?.kind == .family)
+    }
+
+    @Test func `are read again by those who have missed some`() async throws {
+        let store = try await registry()
+        let revocations = try SQLiteRevocations(of: store.database)
+        try await end([1], in: store)
+        #expect(try revocations.look()?.families == [.sample(1)])
+        let (more, now) = (AccountEndChanges.maximum, SQLiteRevocations.now)
+        func accounts(_ numbers: ClosedRange<Int>) throws {
+            try run(
+                """
+                WITH RECURSIVE n (i) AS (SELECT \(numbers.lowerBound) UNION ALL
+                    SELECT i + 1 FROM n WHERE i < \(numbers.upperBound))
+                INSERT INTO account_end SELECT 1, CAST(printf('%016d', i) AS BLOB), \(now) FROM n
+                """)
+        }
+        // The last one of before is still there.
+        try accounts(1...more - 1)
+        #expect(try count("account_end_change") == more)
+        #expect(try revocations.look()?.accounts.count == more - 1)
+        // And now it isn't.
+        try accounts(more...2 * more - 1)
+        #expect(try count("account_end_change") == more)
+        let all = try #require(try revocations.look())
+        #expect(all.accounts.count == 2 * more - 1 && all.families == [.sample(1)])
+    }
+
+    @Test func `are read again in an older copy, whose numbers begin again`() async throws {
+        let store = try await registry()
+        let revocations = try SQLiteRevocations(of: store.database)
+        try await end(1...2, in: store)
+        #expect(try revocations.look()?.families.count == 2)
+        try run("UPDATE account_end_change SET mark = mark + 1; UPDATE account_end SET ended_at = 0")
+        try await end([3], in: store)
+        #expect(try revocations.look()?.families == [.sample(3)])
+    }
+
+    // MARK: Remembered
+
+    @Test func `are remembered up to a maximum, and for an hour`() {
+        var (ends, known) = (RememberedEnds(), StoreRevocations())
+        func subject(_ number: Int) -> EndedSubject {
+            let bytes = (0..<AccountID.length).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+            return EndedSubject(.account, bytes)
+        }
+        for number in 0..<RememberedEnds.maximum { ends.note(subject(number), at: Int64(number), in: &known) }
+        #expect(ends.count == RememberedEnds.maximum && known.accounts.count == RememberedEnds.maximum)
+        // Heard again, it is the newest.
+        ends.note(subject(0), at: 20_000, in: &known)
+        ends.note(subject(-1), at: 20_001, in: &known)
+        // All are told first.
+        #expect(ends.count == RememberedEnds.maximum + 1 && known.accounts.count == RememberedEnds.maximum + 1)
+        ends.forgetOld(at: 20_001, in: &known)
+        #expect(ends.count == RememberedEnds.maximum && known.accounts.count == RememberedEnds.maximum)
+        let left = [0, 1, -1].map { known.accounts.contains(AccountID(bytes: subject($0).bytes) ?? .sample(0)) }
+        #expect(left == [true, false, true])
+        ends.forget(subject(0), in: &known)
+        #expect(ends.count == RememberedEnds.maximum - 1)
+        ends.forgetOld(at: 20_001 + AccountLimits.endRememberedMilliseconds, in: &known)
+        #expect(ends.count == 1 && known.accounts.count == 1)
+        ends.forgetAll(in: &known)
+        #expect(ends.count == 0 && known == StoreRevocations())
+    }
+}
