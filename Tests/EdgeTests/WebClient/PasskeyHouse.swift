@@ -45,7 +45,7 @@ struct PasskeyHouse: Sendable {
 
     /// Opens the page again as a visitor who has nothing but passkeys.
     func comeBack(on page: BrowserPage) async throws {
-        _ = try await page.text("sessionStorage.clear(), 'done'")
+        _ = try await page.text(PasskeyPanel.forgetting)
         try await page.reload()
     }
 }
@@ -62,6 +62,20 @@ enum PasskeyPanel {
     static func says(_ text: String, on page: BrowserPage) async throws {
         try await page.wait(until: "\(status) === \(WebPage.quoted(text))")
     }
+
+    /// Signs out without the gateway's knowing it. The key stays.
+    static let forgetting = """
+        new Promise(resolve => {
+          sessionStorage.clear();
+          const opening = indexedDB.open("portcullis", 1);
+          opening.onupgradeneeded = () => opening.result.createObjectStore("keys");
+          opening.onsuccess = () => {
+            const change = opening.result.transaction("keys", "readwrite");
+            change.objectStore("keys").delete("refresh");
+            change.oncomplete = () => { opening.result.close(); resolve("done"); };
+          };
+        })
+        """
 
     static let made = "The passkey is made. From now on you can sign in with it, here and on your other devices."
 

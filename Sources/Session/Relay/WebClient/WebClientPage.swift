@@ -18,7 +18,7 @@ package enum WebClientPage {
         scriptHashes: scriptHash, passkeyScriptHash, styleHash: styleHash)
 
     private static let scriptHash = "WMeLS5Yw+f26Qi0Csl8NjkpGDJtYR1hvArUNy6foT/Y="
-    private static let passkeyScriptHash = "RVTSyOPK+HJP0ddo5CSmYA0x7DWkr/1fAsYXdw9q9Ac="
+    private static let passkeyScriptHash = "EqL4LSjUt6WF0iehsncUC602/cGwHK0ZJhvtrozqt0M="
     private static let styleHash = "avZ/u77hTwaqCUiRnhRmkSNu5Y6ChAGYUPfHgD5CFuA="
 
     /// As it is in the program, without the operator's texts.
