@@ -17,8 +17,8 @@ package enum WebClientPage {
     package static let policyWithPasskeys = PagePolicy(
         scriptHashes: scriptHash, passkeyScriptHash, styleHash: styleHash)
 
-    private static let scriptHash = "WMeLS5Yw+f26Qi0Csl8NjkpGDJtYR1hvArUNy6foT/Y="
-    private static let passkeyScriptHash = "EqL4LSjUt6WF0iehsncUC602/cGwHK0ZJhvtrozqt0M="
+    private static let scriptHash = "tiCHjE32JdJCRNBVf0Vd5E+OoPA4f8PyJqf72R2HHOM="
+    private static let passkeyScriptHash = "34J4QuiYLNNL4UACXeC0nMdS8/hlYouYrg2zg9m7Vf8="
     private static let styleHash = "avZ/u77hTwaqCUiRnhRmkSNu5Y6ChAGYUPfHgD5CFuA="
 
     /// As it is in the program, without the operator's texts.
