@@ -23,9 +23,12 @@ package final class Chromium: Sendable {
     }
 
     /// - Parameter trustsAnyCertificate: accepts every certificate, including the test CA's, which no browser trusts.
-    package static func start(trustsAnyCertificate: Bool = false) async throws -> Chromium {
+    /// - Parameter earlier: a browser that has ended, whose profile this one goes on with.
+    package static func start(
+        trustsAnyCertificate: Bool = false, after earlier: Chromium? = nil
+    ) async throws -> Chromium {
         guard let program else { throw EdgeTestError("no Chromium is installed") }
-        let directory = try TemporaryDirectory()
+        let directory = try earlier?.directory ?? TemporaryDirectory()
         var arguments = [
             // Chromium's own sandbox needs privileges that root in a container doesn't have; the pages are our own.
             "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
@@ -47,6 +50,12 @@ package final class Chromium: Sendable {
             child.signal(SIGKILL)
             throw error
         }
+    }
+
+    /// Kills its main process; the others follow.
+    package func killNow() async throws {
+        child.signal(SIGKILL)
+        try await child.ended()
     }
 
     /// `DevTools listening on ws://127.0.0.1:PORT/devtools/browser/…`

@@ -1,0 +1,143 @@
+import EdgeTestKit
+import Foundation
+import Testing
+
+extension EdgeTests {
+    /// Players stay signed in on the page.
+    @Suite struct WebClientRefreshTests {
+        private static let day = 86_400
+
+        /// A player who has signed in with a passkey, and hasn't it any more.
+        private func signedIn(at house: PasskeyHouse, with browser: Chromium) async throws -> BrowserPage {
+            let page = try await browser.page()
+            let authenticator = try await page.addAuthenticator(.platform)
+            try await house.play(on: page)
+            try await PasskeyPanel.makePasskey(on: page)
+            try await house.comeBack(on: page)
+            try await WebPage.connected(page)
+            try await page.remove(authenticator)
+            return page
+        }
+
+        /// The tab has slept so long that it has nothing but what the browser keeps.
+        private func sleep(_ page: BrowserPage) async throws {
+            _ = try await page.text("sessionStorage.clear(), 'done'")
+        }
+
+        /// What the page asks for from now on, without `/health`. Keeps no bodies.
+        private static let requests = """
+            performance.getEntriesByType("resource").map(entry => new URL(entry.name).pathname)
+              .filter(path => path.startsWith("/api/") || path === "/ticket" || path === "/health").join(" ")
+            """
+
+        @Test func `a reload needs two round trips and no passkey`() async throws {
+            let house = try await PasskeyHouse()
+            let page = try await signedIn(at: house, with: .start(trustsAnyCertificate: true))
+            for _ in 1...3 {
+                try await sleep(page)
+                try await page.reload()
+                try await WebPage.connected(page)
+                #expect(try await page.text(Self.requests) == "/api/auth/token/validate /ticket")
+            }
+            #expect(page.complaints == [])
+        }
+
+        @Test func `a visitor who isn't signed in causes no request for it`() async throws {
+            let house = try await PasskeyHouse()
+            let page = try await house.page()
+            try await house.play(on: page)
+            #expect(try await page.text(Self.requests) == "")
+            #expect(page.complaints == [])
+        }
+
+        @Test func `a restart of the gateway needs no passkey`() async throws {
+            let house = try await PasskeyHouse()
+            let page = try await signedIn(at: house, with: .start(trustsAnyCertificate: true))
+            try await house.gateway.killNow()
+            let restarted = try await GatewayProcess.start(house.gateway.settings, in: house.gateway.directory)
+            try await sleep(page)
+            try await page.reload()
+            try await WebPage.connected(page)
+            #expect(page.complaints == [])
+            withExtendedLifetime(restarted) {}
+        }
+
+        /// It is killed: what it keeps is on the disk before it is used.
+        @Test func `a restart of the browser with its profile needs no passkey`() async throws {
+            let house = try await PasskeyHouse()
+            let browser = try await Chromium.start(trustsAnyCertificate: true)
+            _ = try await signedIn(at: house, with: browser)
+            try await browser.killNow()
+            let page = try await Chromium.start(trustsAnyCertificate: true, after: browser).page()
+            try await page.open(house.address)
+            try await WebPage.connected(page)
+            #expect(page.complaints == [])
+        }
+
+        /// The gateway has used the token up; the page never saw the answer.
+        @Test func `a page that has lost an answer goes on`() async throws {
+            let house = try await PasskeyHouse()
+            let page = try await signedIn(at: house, with: .start(trustsAnyCertificate: true))
+            _ = try await page.text(
+                """
+                (() => {
+                  const ask = window.fetch.bind(window);
+                  sessionStorage.removeItem("signedIn");
+                  window.lost = 0;
+                  window.fetch = async (path, options) => {
+                    const answer = await ask(path, options);
+                    if (!String(path).endsWith("/token/validate") || window.lost === 2) return answer;
+                    window.lost++;
+                    throw new TypeError("lost");
+                  };
+                  return "done";
+                })()
+                """)
+            try await page.click("#passkeys summary")
+            try await page.wait(until: "window.lost === 2 && \(PasskeyPanel.own).children.length === 1")
+            try await sleep(page)
+            try await page.reload()
+            try await WebPage.connected(page)
+            #expect(page.complaints == [])
+        }
+
+        @Test(arguments: ["sign-out", "sign-out-everywhere"])
+        func `a sign-out ends the session and the sign-in`(button: String) async throws {
+            let house = try await PasskeyHouse()
+            let page = try await signedIn(at: house, with: .start(trustsAnyCertificate: true))
+            try await page.click("#passkeys summary")
+            try await page.wait(until: "!\(PasskeyPanel.isHidden(button))")
+            try await page.click("#\(button)")
+            try await page.wait(until: "\(PasskeyPanel.status).startsWith('You are signed out in ')")
+            try await page.wait(until: "\(WebPage.status).includes('Disconnected')")
+            try await sleep(page)
+            try await page.reload()
+            try await page.wait(until: "\(WebPage.status).includes('no admission') && \(PasskeyPanel.isOpen)")
+            #expect(try await page.text("String(\(PasskeyPanel.isHidden("sign-in")))") == "false")
+            #expect(page.complaints == [])
+        }
+
+        @Test(.enabled(if: SteppedClock.isAvailable, "needs a C compiler, and a gateway without a sanitizer"))
+        func `a player stays signed in for 30 days after each use, and no longer`() async throws {
+            let house = try await PasskeyHouse()
+            let page = try await signedIn(at: house, with: .start(trustsAnyCertificate: true))
+            try await house.gateway.killNow()
+            let clock = try await SteppedClock()
+            let later = try await GatewayProcess.start(
+                house.gateway.settings, in: house.gateway.directory, clock: clock)
+            for days in [29, 58] {
+                try clock.step(to: days * Self.day)
+                try await sleep(page)
+                try await page.reload()
+                try await WebPage.connected(page)
+            }
+            try clock.step(to: (58 + 30) * Self.day + 3_600)
+            try await sleep(page)
+            try await page.reload()
+            try await PasskeyPanel.says("Your sign-in has ended. Sign in again.", on: page)
+            try await page.wait(until: "!\(PasskeyPanel.isHidden("sign-in"))")
+            #expect(page.complaints == [])
+            withExtendedLifetime(later) {}
+        }
+    }
+}
