@@ -18,7 +18,7 @@ package enum WebClientPage {
         scriptHashes: scriptHash, passkeyScriptHash, styleHash: styleHash)
 
     private static let scriptHash = "tiCHjE32JdJCRNBVf0Vd5E+OoPA4f8PyJqf72R2HHOM="
-    private static let passkeyScriptHash = "06TgK6I9IdXQn9FIRTqmk6q0sCqV5vammzpcH151QQA="
+    private static let passkeyScriptHash = "qwlUm4YRgw7l9WNsSbykjME4tjH776WoUx065ddJrqI="
     private static let styleHash = "avZ/u77hTwaqCUiRnhRmkSNu5Y6ChAGYUPfHgD5CFuA="
 
     /// As it is in the program, without the operator's texts.
