@@ -103,6 +103,36 @@ extension EdgeTests {
             #expect(page.complaints == [])
         }
 
+        @Test func `tabs that wake at once don't end the sign-in, and a sign-out is one of all`() async throws {
+            let house = try await PasskeyHouse()
+            let browser = try await Chromium.start(trustsAnyCertificate: true)
+            let first = try await signedIn(at: house, with: browser)
+            let second = try await browser.newPage()
+            try await second.open(house.address)
+            try await WebPage.connected(second)
+            // Both ask for the sign-in after the same message of a third party, so neither waits for the other.
+            for _ in 1...5 {
+                for page in [first, second] {
+                    _ = try await page.text(
+                        """
+                        (addEventListener('pagehide', () => sessionStorage.clear()),
+                          new BroadcastChannel('test').onmessage = () => location.reload(), 'done')
+                        """)
+                }
+                _ = try await first.text(
+                    "new BroadcastChannel('test').postMessage('go'), setTimeout(() => location.reload()), 'done'")
+                for page in [first, second] {
+                    try await page.wait(until: "\(Self.requests) === '/api/auth/token/validate /ticket'")
+                    try await WebPage.connected(page)
+                }
+            }
+            try await first.click("#passkeys summary")
+            try await first.wait(until: "!\(PasskeyPanel.isHidden("sign-out"))")
+            try await first.click("#sign-out")
+            try await PasskeyPanel.says("You are signed out.", on: second)
+            #expect(first.complaints == [] && second.complaints == [])
+        }
+
         @Test(arguments: ["sign-out", "sign-out-everywhere"])
         func `a sign-out ends the session and the sign-in`(button: String) async throws {
             let house = try await PasskeyHouse()
