@@ -35,7 +35,7 @@ extension EdgeTests {
         @Test func `a reload needs two round trips and no passkey`() async throws {
             let house = try await PasskeyHouse()
             let page = try await signedIn(at: house, with: .start(trustsAnyCertificate: true))
-            for _ in 1...3 {
+            for _ in 1...2 {
                 try await wake(page)
                 try await WebPage.connected(page)
                 #expect(try await page.text(Self.requests) == "/api/auth/token/validate /ticket")
@@ -121,7 +121,7 @@ extension EdgeTests {
                   return "done";
                 })()
                 """
-            for _ in 1...20 {
+            for _ in 1...4 {
                 for page in [first, second] {
                     _ = try await page.text(wake)
                 }
