@@ -17,9 +17,9 @@ package enum WebClientPage {
     package static let policyWithPasskeys = PagePolicy(
         scriptHashes: scriptHash, passkeyScriptHash, styleHash: styleHash)
 
-    private static let scriptHash = "tiCHjE32JdJCRNBVf0Vd5E+OoPA4f8PyJqf72R2HHOM="
-    private static let passkeyScriptHash = "qwlUm4YRgw7l9WNsSbykjME4tjH776WoUx065ddJrqI="
-    private static let styleHash = "avZ/u77hTwaqCUiRnhRmkSNu5Y6ChAGYUPfHgD5CFuA="
+    private static let scriptHash = "J+ZAXYFD9XDL82pVCuygfMnpW9GqnuCHWYHRF37NcFw="
+    private static let passkeyScriptHash = "LXm3KtZo63Hcv0vFch/0itg8hW5w7S5SOARDtTcVsvs="
+    private static let styleHash = "oRlvgfJ7zrCezVHGvLKmWuu3OgPNUtDFr42+y5I5X+Q="
 
     /// As it is in the program, without the operator's texts.
     package static let source = PackageResources.index_html
