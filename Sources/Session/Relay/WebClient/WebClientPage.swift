@@ -18,7 +18,7 @@ package enum WebClientPage {
         scriptHashes: scriptHash, passkeyScriptHash, styleHash: styleHash)
 
     private static let scriptHash = "J+ZAXYFD9XDL82pVCuygfMnpW9GqnuCHWYHRF37NcFw="
-    private static let passkeyScriptHash = "LXm3KtZo63Hcv0vFch/0itg8hW5w7S5SOARDtTcVsvs="
+    private static let passkeyScriptHash = "gTSQQfknUKcAm1fnPAuIyyaDtdkqhb2PloD6xp8PhaI="
     private static let styleHash = "oRlvgfJ7zrCezVHGvLKmWuu3OgPNUtDFr42+y5I5X+Q="
 
     /// As it is in the program, without the operator's texts.
