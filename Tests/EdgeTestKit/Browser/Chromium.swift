@@ -23,9 +23,12 @@ package final class Chromium: Sendable {
     }
 
     /// - Parameter trustsAnyCertificate: accepts every certificate, including the test CA's, which no browser trusts.
-    package static func start(trustsAnyCertificate: Bool = false) async throws -> Chromium {
+    /// - Parameter earlier: a browser that has ended, whose profile this one goes on with.
+    package static func start(
+        trustsAnyCertificate: Bool = false, after earlier: Chromium? = nil
+    ) async throws -> Chromium {
         guard let program else { throw EdgeTestError("no Chromium is installed") }
-        let directory = try TemporaryDirectory()
+        let directory = try earlier?.directory ?? TemporaryDirectory()
         var arguments = [
             // Chromium's own sandbox needs privileges that root in a container doesn't have; the pages are our own.
             "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
@@ -49,6 +52,12 @@ package final class Chromium: Sendable {
         }
     }
 
+    /// Kills its main process; the others follow.
+    package func killNow() async throws {
+        child.signal(SIGKILL)
+        try await child.ended()
+    }
+
     /// `DevTools listening on ws://127.0.0.1:PORT/devtools/browser/…`
     private static func debuggingPort(_ lines: [String]) -> Int? {
         let prefix = "DevTools listening on ws://127.0.0.1:"
@@ -60,9 +69,25 @@ package final class Chromium: Sendable {
         let connection = try await RawConnection.open(port: port)
         try await connection.send("GET /json/list HTTP/1.1\r\nHost: localhost\r\n\r\n")
         let targets = try JSONSerialization.jsonObject(with: Data(try await connection.answer().body))
-        guard let page = (targets as? [[String: Any]])?.first(where: { $0["type"] as? String == "page" }),
-            let address = (page["webSocketDebuggerUrl"] as? String).flatMap(URL.init(string:))
-        else { throw EdgeTestError("no page among \(targets)") }
+        guard let page = (targets as? [[String: Any]])?.first(where: { $0["type"] as? String == "page" }) else {
+            throw EdgeTestError("no page among \(targets)")
+        }
+        return try await attach(page)
+    }
+
+    /// A further tab.
+    package func newPage() async throws -> BrowserPage {
+        let connection = try await RawConnection.open(port: port)
+        try await connection.send("PUT /json/new?about:blank HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        let target = try JSONSerialization.jsonObject(with: Data(try await connection.answer().body))
+        guard let page = target as? [String: Any] else { throw EdgeTestError("no tab: \(target)") }
+        return try await attach(page)
+    }
+
+    private func attach(_ page: [String: Any]) async throws -> BrowserPage {
+        guard let address = (page["webSocketDebuggerUrl"] as? String).flatMap(URL.init(string:)) else {
+            throw EdgeTestError("no debugger of \(page)")
+        }
         let handshake = Handshake().path(address.path)
         guard case .open(let socket) = try await TestWebSocket.attempt(handshake, on: .open(port: port)) else {
             throw EdgeTestError("Chromium refused a debugger")

@@ -29,6 +29,12 @@ struct PasskeyHouse: Sendable {
         return ticket
     }
 
+    /// A command at the gateway's store.
+    func operate(_ arguments: String...) async throws {
+        let output = try await GatewayProcess.run(arguments, gateway.settings)
+        guard output.ending == .exited(0) else { throw EdgeTestError("\(arguments): \(output)") }
+    }
+
     func page() async throws -> BrowserPage {
         try await Chromium.start(trustsAnyCertificate: true).page()
     }
@@ -45,7 +51,7 @@ struct PasskeyHouse: Sendable {
 
     /// Opens the page again as a visitor who has nothing but passkeys.
     func comeBack(on page: BrowserPage) async throws {
-        _ = try await page.text("sessionStorage.clear(), 'done'")
+        _ = try await page.text(PasskeyPanel.forgetting)
         try await page.reload()
     }
 }
@@ -62,6 +68,31 @@ enum PasskeyPanel {
     static func says(_ text: String, on page: BrowserPage) async throws {
         try await page.wait(until: "\(status) === \(WebPage.quoted(text))")
     }
+
+    /// Signs out without the gateway's knowing it. The key stays. What still comes before the page is left isn't kept.
+    static let forgetting = """
+        new Promise(resolve => {
+          addEventListener("pagehide", () => sessionStorage.clear());
+          const opening = indexedDB.open("portcullis", 1);
+          opening.onupgradeneeded = () => opening.result.createObjectStore("keys");
+          opening.onsuccess = () => {
+            const change = opening.result.transaction("keys", "readwrite");
+            change.objectStore("keys").delete("refresh");
+            change.oncomplete = () => { opening.result.close(); resolve("done"); };
+          };
+        })
+        """
+
+    /// Whether the browser has a refresh token.
+    static let keeps = """
+        new Promise(resolve => {
+          const opening = indexedDB.open("portcullis", 1);
+          opening.onsuccess = () => {
+            const asked = opening.result.transaction("keys").objectStore("keys").get("refresh");
+            asked.onsuccess = () => { opening.result.close(); resolve(String(asked.result !== undefined)); };
+          };
+        })
+        """
 
     static let made = "The passkey is made. From now on you can sign in with it, here and on your other devices."
 

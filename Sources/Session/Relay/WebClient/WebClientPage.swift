@@ -17,9 +17,9 @@ package enum WebClientPage {
     package static let policyWithPasskeys = PagePolicy(
         scriptHashes: scriptHash, passkeyScriptHash, styleHash: styleHash)
 
-    private static let scriptHash = "WMeLS5Yw+f26Qi0Csl8NjkpGDJtYR1hvArUNy6foT/Y="
-    private static let passkeyScriptHash = "RVTSyOPK+HJP0ddo5CSmYA0x7DWkr/1fAsYXdw9q9Ac="
-    private static let styleHash = "avZ/u77hTwaqCUiRnhRmkSNu5Y6ChAGYUPfHgD5CFuA="
+    private static let scriptHash = "J+ZAXYFD9XDL82pVCuygfMnpW9GqnuCHWYHRF37NcFw="
+    private static let passkeyScriptHash = "gTSQQfknUKcAm1fnPAuIyyaDtdkqhb2PloD6xp8PhaI="
+    private static let styleHash = "oRlvgfJ7zrCezVHGvLKmWuu3OgPNUtDFr42+y5I5X+Q="
 
     /// As it is in the program, without the operator's texts.
     package static let source = PackageResources.index_html
