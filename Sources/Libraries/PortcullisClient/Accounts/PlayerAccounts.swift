@@ -6,8 +6,9 @@
 /// let connection = client.connect(ConnectionOptions(.account))
 /// ```
 ///
-/// Making a passkey and signing in are two dialogs of the system. An access token is in memory only, for some minutes;
-/// then the player signs in again: ``GateError/signInRequired``.
+/// Making a passkey and signing in are two dialogs of the system. An access token is in memory only, for some minutes.
+/// The refresh token that brings the next one is stored where ``ClientPlatform/unlock`` can unlock it; without one the
+/// player signs in again: ``GateError/signInRequired``.
 public final class PlayerAccounts: Sendable {
     /// The longest label, in bytes of UTF-8.
     public static let maximumLabelBytes = 64
@@ -16,10 +17,11 @@ public final class PlayerAccounts: Sendable {
     public let tokens: AccessTokens
 
     let issuer: TokenIssuer
+    let custody: RefreshCustody
     let requests: AccountRequests
     private let passkeys: any PasskeyAuthenticator
     private let clock: any ClientClock
-    private let attempts: OperationGuard
+    let attempts: OperationGuard
     private let signIns = SingleFlight<Void>()
     /// One dialog at a time.
     private let dialogs = Turnstile()
@@ -30,8 +32,9 @@ public final class PlayerAccounts: Sendable {
     ) {
         (self.issuer, self.requests, self.attempts) = (issuer, requests, attempts)
         (passkeys, clock) = (platform.passkeys, platform.clock)
+        custody = RefreshCustody(configuration, platform)
         tokens = AccessTokens(
-            PlayerTokenSource(issuer: issuer), requests.caller, configuration, platform.clock, attempts: attempts)
+            PlayerTokenSource(issuer: issuer, custody: custody), requests.caller, configuration, platform.clock, attempts: attempts)
     }
 
     // MARK: Begin an account
@@ -72,8 +75,7 @@ public final class PlayerAccounts: Sendable {
         do {
             try await signIns.run { [self] in
                 let credential = try await usedPasskey()
-                let requested = clock.now
-                await tokens.keep(try await issuer.signIn(with: credential), requested: requested)
+                try await keep { [issuer] in try await issuer.signIn(with: credential) }
                 requests.caller.log.info("signed in with a passkey")
             }
         } catch {
@@ -81,11 +83,22 @@ public final class PlayerAccounts: Sendable {
         }
     }
 
+    /// Stores the refresh token, if the platform can unlock one, before the access token is used.
+    func keep(_ signIn: @Sendable () async throws -> TokenIssuer.Answer) async throws {
+        let requested = clock.now
+        let answer = try await signIn()
+        if let token = answer.refreshToken { try await custody.begin(token) }
+        await tokens.keep(answer, requested: requested)
+    }
+
     /// Whether there is an access token that isn't about to end.
     public var isSignedIn: Bool { get async { await tokens.isHeld } }
 
-    /// Forgets the access token.
-    public func signOut() async { await tokens.clearCachedState() }
+    /// Forgets the tokens, without telling the gate: see ``logOut(everywhere:)``.
+    public func signOut() async {
+        try? await custody.clear(.loggedOut)
+        await tokens.clearCachedState()
+    }
 
     // MARK: Passkeys
 

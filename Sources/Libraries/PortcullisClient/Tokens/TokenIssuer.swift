@@ -12,6 +12,8 @@ actor TokenIssuer: TokenSource {
         let text: String
         let lifetime: Int
         let isDevelopment: Bool
+        /// The successor, or the first one, with players' tokens.
+        var refreshToken: String?
     }
 
     nonisolated let key: AttestedKey
@@ -106,10 +108,30 @@ actor TokenIssuer: TokenSource {
     /// Of the device key: a passkey's challenge is bound to it.
     func thumbprint() async throws -> String { BinaryText.base64URL(try await deviceKey.key().thumbprint) }
 
-    /// Exchanges what a passkey has signed for an access token of its account.
+    /// Of a refresh token.
+    private static let refreshTokenBytes = 1...200
+
+    /// Exchanges what a passkey has signed for tokens of its account.
     func signIn(with credential: PasskeyCredential) async throws -> Answer {
-        let response = try await post(AccountPath.signIn) { _, _ in credential.bytes }
-        return try Self.answer(try caller.members(of: response), token: "accessToken", lifetime: "expiresIn")
+        try await pair(AccountPath.signIn, credential.bytes)
+    }
+
+    /// Exchanges an assertion of a device that has joined.
+    func signIn(withDevice body: [UInt8]) async throws -> Answer { try await pair(AccountPath.deviceSignIn, body) }
+
+    /// Uses a refresh token. The successor has to be stored before anything else is done with the answer.
+    func refresh(_ token: String) async throws -> Answer {
+        try await pair(AccountPath.refresh, JSONText.object { $0.add("refreshToken", token) })
+    }
+
+    private func pair(_ path: String, _ body: [UInt8]) async throws -> Answer {
+        let members = try caller.members(of: try await post(path) { _, _ in body })
+        var answer = try Self.answer(members, token: "accessToken", lifetime: "expiresIn")
+        guard let token = members.string("refreshToken"), Self.refreshTokenBytes.contains(token.utf8.count),
+            token.utf8.allSatisfy(\.isVisibleASCII)
+        else { throw GateError.malformedAnswer(.member("refreshToken")) }
+        answer.refreshToken = token
+        return answer
     }
 
     // MARK: Requests with a proof

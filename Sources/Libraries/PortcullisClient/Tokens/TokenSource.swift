@@ -14,15 +14,28 @@ protocol TokenSource: Sendable {
     func proof(_ method: String, _ url: String, accessToken: String?) async throws -> String
 }
 
-/// Access tokens of players. There is no next one without a passkey: whatever will renew a sign-in without one belongs
-/// into ``newToken()``.
+/// Access tokens of players: with the stored refresh token, if there is one.
 struct PlayerTokenSource: TokenSource {
     /// Has the device key, to which players' tokens are bound, too, and the servers' nonces.
     let issuer: TokenIssuer
+    let custody: RefreshCustody
 
     var key: AttestedKey { issuer.key }
 
-    func newToken() async throws -> TokenIssuer.Answer { throw GateError.signInRequired }
+    /// - Throws: before the access token is used, if its successor can't be stored: the gate repeats the successor.
+    func newToken() async throws -> TokenIssuer.Answer {
+        guard let used = try await custody.token() else { throw GateError.signInRequired }
+        do {
+            let answer = try await issuer.refresh(used)
+            guard let successor = answer.refreshToken, try await custody.replace(used, by: successor) else {
+                throw GateError.signInRequired
+            }
+            return answer
+        } catch let error as GateError where error.code.map({ $0.isSame(as: "invalid_token") }) == true {
+            try await custody.drop(used)
+            throw GateError.signInRequired
+        }
+    }
 
     func keep(nonce: String, of url: String) async { await issuer.keep(nonce: nonce, of: url) }
 

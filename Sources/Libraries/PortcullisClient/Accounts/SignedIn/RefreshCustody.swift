@@ -72,6 +72,8 @@ actor RefreshCustody {
         do { secret = try await unlock.secret(of: token.restoration, salt: token.salt) } catch UnlockFailure.keyGone {
             return try lost(.unlockLost, .keyGone)
         }
+        // A log-out, or a sign-in, may have come meanwhile.
+        guard case .token(let now) = try self.stored(), now.sealed == token.sealed else { return nil }
         if token.hasPIN {
             token.wrongPINs += 1
             try write(.token(token))
