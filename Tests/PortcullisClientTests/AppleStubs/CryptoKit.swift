@@ -51,3 +51,49 @@ public enum SecureEnclave: Sendable {
         }
     }
 }
+
+public struct SymmetricKey: ContiguousBytes, Sendable {
+    public init<D: ContiguousBytes>(data: D) {}
+
+    public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+        try body(UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+}
+
+public protocol HashFunction: Sendable {}
+
+extension SHA256: HashFunction {}
+
+public struct HashedAuthenticationCode<H: HashFunction>: Sequence, Sendable {
+    public func makeIterator() -> Array<UInt8>.Iterator { [].makeIterator() }
+}
+
+public struct HMAC<H: HashFunction>: Sendable {
+    public static func authenticationCode<D: DataProtocol>(for data: D, using key: SymmetricKey)
+        -> HashedAuthenticationCode<H>
+    { HashedAuthenticationCode() }
+}
+
+public struct HKDF<H: HashFunction>: Sendable {
+    public static func deriveKey<Salt: DataProtocol, Info: DataProtocol>(
+        inputKeyMaterial: SymmetricKey, salt: Salt, info: Info, outputByteCount: Int
+    ) -> SymmetricKey { inputKeyMaterial }
+}
+
+public enum AES: Sendable {
+    public enum GCM: Sendable {
+        public struct Nonce: Sendable {}
+
+        public struct SealedBox: Sendable {
+            public init<D: DataProtocol>(combined: D) throws {}
+
+            public var combined: Data? { nil }
+        }
+
+        public static func seal<D: DataProtocol>(_ message: D, using key: SymmetricKey, nonce: Nonce? = nil) throws
+            -> SealedBox
+        { try SealedBox(combined: Data()) }
+
+        public static func open(_ box: SealedBox, using key: SymmetricKey) throws -> Data { Data() }
+    }
+}

@@ -34,7 +34,8 @@ public final class PlayerAccounts: Sendable {
         (passkeys, clock) = (platform.passkeys, platform.clock)
         custody = RefreshCustody(configuration, platform)
         tokens = AccessTokens(
-            PlayerTokenSource(issuer: issuer, custody: custody), requests.caller, configuration, platform.clock, attempts: attempts)
+            PlayerTokenSource(issuer: issuer, custody: custody), requests.caller, configuration, platform.clock,
+            attempts: attempts)
     }
 
     // MARK: Begin an account

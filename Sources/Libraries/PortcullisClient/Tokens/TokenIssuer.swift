@@ -127,7 +127,8 @@ actor TokenIssuer: TokenSource {
     private func pair(_ path: String, _ body: [UInt8]) async throws -> Answer {
         let members = try caller.members(of: try await post(path) { _, _ in body })
         var answer = try Self.answer(members, token: "accessToken", lifetime: "expiresIn")
-        guard let token = members.string("refreshToken"), Self.refreshTokenBytes.contains(token.utf8.count),
+        guard let token = members.string("refreshToken") else { return answer }
+        guard Self.refreshTokenBytes.contains(token.utf8.count),
             token.utf8.allSatisfy(\.isVisibleASCII)
         else { throw GateError.malformedAnswer(.member("refreshToken")) }
         answer.refreshToken = token

@@ -27,9 +27,10 @@ struct PlayerTokenSource: TokenSource {
         guard let used = try await custody.token() else { throw GateError.signInRequired }
         do {
             let answer = try await issuer.refresh(used)
-            guard let successor = answer.refreshToken, try await custody.replace(used, by: successor) else {
-                throw GateError.signInRequired
+            guard let successor = answer.refreshToken else {
+                throw GateError.malformedAnswer(.member("refreshToken"))
             }
+            guard try await custody.replace(used, by: successor) else { throw GateError.signInRequired }
             return answer
         } catch let error as GateError where error.code.map({ $0.isSame(as: "invalid_token") }) == true {
             try await custody.drop(used)

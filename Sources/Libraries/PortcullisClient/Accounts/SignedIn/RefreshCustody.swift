@@ -5,7 +5,7 @@ import Foundation
 actor RefreshCustody {
     private enum Stored: Codable {
         case token(SealedToken)
-        case none(SignInReason)
+        case missing(SignInReason)
     }
 
     private let unlock: any LocalUnlock
@@ -24,7 +24,7 @@ actor RefreshCustody {
     func reason() throws -> SignInReason? {
         switch try stored() {
         case .token: nil
-        case .none(let reason): reason
+        case .missing(let reason): reason
         }
     }
 
@@ -49,7 +49,7 @@ actor RefreshCustody {
 
     func clear(_ reason: SignInReason) throws {
         key = nil
-        try write(.none(reason))
+        try write(.missing(reason))
     }
 
     // MARK: Use
@@ -118,8 +118,8 @@ actor RefreshCustody {
     private func stored() throws -> Stored {
         let kept: Data?
         do { kept = try secrets.read(name) } catch { throw GateError.storage("\(error)") }
-        guard let kept else { return .none(.notSignedIn) }
-        return (try? JSONDecoder().decode(Stored.self, from: kept)) ?? .none(.unlockLost)
+        guard let kept else { return .missing(.notSignedIn) }
+        return (try? JSONDecoder().decode(Stored.self, from: kept)) ?? .missing(.unlockLost)
     }
 
     private func write(_ value: Stored) throws {
