@@ -15,7 +15,9 @@ private final class TypedPIN: LocalUnlock {
 
     func makeKey() async throws -> Data { Data(repeating: 7, count: 32) }
 
-    func secret(of restoration: Data, salt: Data) async throws -> Data { Data(Digest.sha256(Array(restoration + salt))) }
+    func secret(of restoration: Data, salt: Data) async throws -> Data {
+        Data(Digest.sha256(Array(restoration + salt)))
+    }
 
     func pin(attemptsLeft: Int?) async throws -> String? { typed.withLock { $0 } }
 }

@@ -130,7 +130,10 @@ public final class PlayerAccounts: Sendable {
 
     /// The same for a change, which only a player makes who has signed in: the body's member `passkey`.
     func freshPasskey() async throws -> [UInt8] {
-        guard await tokens.isHeld else { throw GateError.signInRequired }
+        if await !tokens.isHeld {
+            guard try await custody.reason() == nil else { throw GateError.signInRequired }
+            _ = try await tokens.authorizationHeaders(for: "/", method: .get)
+        }
         return try await usedPasskey().bytes
     }
 }
