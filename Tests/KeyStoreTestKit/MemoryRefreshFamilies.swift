@@ -16,7 +16,7 @@ extension MemoryAccounts: RefreshStore {
         }
     }
 
-    package func use(_ use: RefreshUse) -> RefreshOutcome {
+    package func use(_ use: RefreshUse, spending _: (SingleUseMark, StoreIncarnation)?) -> RefreshOutcome {
         guard let owner = refreshes.withLock({ $0[use.family]?.account }) else { return .unknown }
         return withAccount(owner) { account in
             refreshes.withLock { families in

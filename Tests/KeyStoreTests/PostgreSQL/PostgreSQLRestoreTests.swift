@@ -18,6 +18,8 @@ struct PostgreSQLRestoreTests {
         file = database.server.directory + "/\(database.name).sql"
         _ = try await database.registry.enrol(.sample(1))
         #expect(try await database.registry.admit(use(1), in: home) == .admitted)
+        _ = try await database.registry.begin(.sample(1), maximum: 10)
+        #expect(try await database.registry.begin(RefreshFamily.sample()) == .begun)
     }
 
     /// - Parameter number: of its mark and its counter.
@@ -30,6 +32,7 @@ struct PostgreSQLRestoreTests {
         #expect(try await database.registry.admit(use(2), in: home) == .admitted)
         let ticket = try #require(SealedTicket(hash: [UInt8](repeating: 1, count: 32), sealed: [1], expires: 10_000))
         #expect(try await database.registry.keep(ticket, in: home) == .spent)
+        #expect(try await database.registry.use(RefreshUse.sample(0, to: 1)).isRotated)
     }
 
     private func expectNothingOld(in store: PostgreSQLKeyRegistry) async throws {
@@ -44,6 +47,11 @@ struct PostgreSQLRestoreTests {
         #expect(try await store.admit(use(2), in: home) == .refused(.foreign))
         #expect(try await store.admit(use(7), in: next) == .admitted)
         #expect(try await store.key(.sample(1))?.counter == 7)
+        // A used refresh token isn't good again, nor is any other one.
+        #expect(try await store.use(RefreshUse.sample(0, to: 1)) == .unknown)
+        #expect(try await store.families(of: .sample(1)).isEmpty)
+        #expect(try await store.begin(RefreshFamily.sample(2)) == .begun)
+        #expect(try await store.use(RefreshUse.sample(0, to: 1, of: 2)).isRotated)
     }
 
     private func registry(of name: String) throws -> PostgreSQLKeyRegistry {
@@ -93,6 +101,15 @@ struct PostgreSQLRestoreTests {
         try await expectNothingOld(in: database.registry)
     }
 
+    /// As docs/FLEET.md has it.
+    @Test func `so has a dump that replaces the schema, in the same database`() async throws {
+        try await database.server.dump(database.name, to: file)
+        try await goOn()
+        try database.session().run("DROP SCHEMA portcullis CASCADE")
+        try await database.server.runScript(file, in: database.name)
+        try await expectNothingOld(in: database.registry)
+    }
+
     @Test func `so has a database that was made from another one as its template`() async throws {
         try await goOn()
         // Nobody may be connected to the template.
@@ -114,7 +131,8 @@ struct PostgreSQLRestoreTests {
         }
         #expect(try await feed.ifChanged() != nil)
         let changes = try database.session().run("SELECT max(seq) FROM portcullis.changes", []).only().integer(0)
-        #expect(changes == 6)
+        // A family has begun, and the key was revoked and restored.
+        #expect(changes == 7)
         try database.session().run("DROP SCHEMA portcullis CASCADE")
         try await database.server.runScript(file, in: database.name)
         // Its number is one of those that the feed has seen.

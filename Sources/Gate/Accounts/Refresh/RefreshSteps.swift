@@ -2,11 +2,11 @@ import Admission
 import DPoP
 import KeyStore
 
-/// Whether a refresh token is good: its proof of possession, which is used up, then the one step of the store, which
-/// uses the token up; then what the account ends with, and the block list.
+/// Whether a refresh token is good: its proof of possession, at this gateway, then the one step of the store, which uses
+/// up the token and in a fleet the proof; then what the account ends with, and the block list.
 ///
-/// The store of a fleet isn't asked for the proof. Two gateways may accept the same one, with the same token: then both
-/// give the same successor, to the same key.
+/// A request that is sent again by who has seen it changes nothing: its proof is used up, and without that an old token
+/// would end its family.
 struct RefreshSteps: DecisionSteps {
     private let token: RefreshToken
     private let successor: RefreshToken
@@ -41,15 +41,15 @@ struct RefreshSteps: DecisionSteps {
     }
 
     private mutating func spendProof() throws(RefusedRequest) -> Step<Result<Refreshed, RefusedRequest>> {
-        try services.tokens.refuseUsed(proof, at: .token, in: began, freshBy: .challenge)
-        let own = services.tokens.claim(proof, at: .token, began, freshBy: .challenge).own
-        spentProof = try services.tokens.conclude(proof, by: own.found(with: .challenge), in: began)
+        try services.tokens.refuseUsed(proof, at: .token, in: began, freshBy: .proof)
+        let (own, claim) = services.tokens.claim(proof, at: .token, began, freshBy: .proof)
+        spentProof = try services.tokens.conclude(proof, by: own.found(with: .proof), in: began)
         let time = began.unixMilliseconds
         let use = RefreshUse(
             family: token.family, key: proof.key.thumbprint.bytes, hash: token.hash, successor: successor.hash,
             sealed: token.seal(successor), time: time, expiresAt: time + services.refresh.lifetimeMilliseconds,
             repeatMilliseconds: services.refresh.repeatMilliseconds)
-        return .ask(.refresh(use), of: services.tokens.store)
+        return .ask(.refresh(use, claim), of: services.tokens.store)
     }
 
     private mutating func conclude(
@@ -62,6 +62,9 @@ struct RefreshSteps: DecisionSteps {
                 throw .unavailable(.unavailable("a sealed refresh token in the store is damaged"))
             }
             return try look(grant, good, proof)
+        case .refused(let spending):
+            _ = try services.tokens.conclude(self.proof, by: spending.ofProof, in: began)
+            throw .unavailable(.unavailable("the store has refused a proof that it has spent"))
         case .unknown: throw RefreshRefusals.unknown
         case .expired: throw RefreshRefusals.expired
         case .wrongKey(let account): throw RefreshRefusals.wrongKey(account)

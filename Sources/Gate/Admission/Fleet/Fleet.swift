@@ -88,6 +88,12 @@ package final class Fleet: Sendable {
             then()
         }
     }
+
+    func learnIfForeign(_ spending: MarkSpending, at time: MonotonicTime) async {
+        await withCheckedContinuation { continuation in
+            learnIfForeign(spending, at: time) { continuation.resume() }
+        }
+    }
 }
 
 /// Something that this gateway has found to be unused, and that the whole fleet has to mark as used before it counts.

@@ -67,21 +67,29 @@ extension ReplaySpending {
 }
 
 extension Fleet {
-    /// - Parameter life: that in which the proof was found to be unused: an incarnation of the store.
+    /// The proof was found to be unused in an incarnation of the store.
     func spend(
-        _ proof: ProofUse, at endpoint: ProofEndpoint, in life: ReplayLife, _ time: MonotonicTime,
+        _ proof: ProofClaim, at time: MonotonicTime,
         then: @escaping @Sendable (Result<ReplaySpending, KeyRegistryError>) -> Void
     ) {
-        let end = proof.expires.multipliedReportingOverflow(by: 1_000)
-        guard !end.overflow, let incarnation = StoreIncarnation(bytes: life.id),
-            let mark = SingleUseMark(endpoint.kind, bytes: proof.identity, expires: end.partialValue + 999)
-        else { return then(.success(.undecidable)) }
-        spend(FleetUse(mark: mark, incarnation: incarnation), at: time) { then($0.map(\.ofProof)) }
+        guard let use = FleetUse(proof) else { return then(.success(.undecidable)) }
+        spend(use, at: time) { then($0.map(\.ofProof)) }
+    }
+}
+
+extension FleetUse {
+    /// Nil: the proof's life isn't one of the store's, or its time is beyond all numbers.
+    init?(_ proof: ProofClaim) {
+        let end = proof.use.expires.multipliedReportingOverflow(by: 1_000)
+        guard !end.overflow, let incarnation = StoreIncarnation(bytes: proof.life.id),
+            let mark = SingleUseMark(proof.endpoint.kind, bytes: proof.use.identity, expires: end.partialValue + 999)
+        else { return nil }
+        self.init(mark: mark, incarnation: incarnation)
     }
 }
 
 extension MarkSpending {
-    fileprivate var ofProof: ReplaySpending {
+    package var ofProof: ReplaySpending {
         switch self {
         case .spent: .spent
         case .alreadySpent: .replayed

@@ -26,7 +26,7 @@ package struct GateStore: Sendable {
         self.tickets = tickets
     }
 
-    private var fleet: Fleet? {
+    var fleet: Fleet? {
         if case .shared(let fleet) = devices { return fleet }
         return shared ?? tickets?.tickets?.fleet
     }
@@ -158,7 +158,7 @@ extension Fleet {
             guard let challenge = claim.challenge else { return then(.success(.admit(.refused(.foreign)))) }
             admit(challenge, by: claim.key, claim.use, at: time) { then($0.map(StoreAnswer.admit)) }
         case .spend(let claim):
-            spend(claim.use, at: claim.endpoint, in: claim.life, time) { then($0.map(StoreAnswer.spend)) }
+            spend(claim, at: time) { then($0.map(StoreAnswer.spend)) }
         case .confirm(let use):
             guard let use else { return then(.success(.confirm(.foreign))) }
             spend(use, at: time) { then($0.map(StoreAnswer.confirm)) }

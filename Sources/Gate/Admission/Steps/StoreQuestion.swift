@@ -22,8 +22,8 @@ package enum StoreQuestion: Sendable {
     case passkey(PasskeyMark)
     /// Records the use of a passkey, and spends the mark of its challenge. For callers that may wait.
     case usePasskey(PasskeyUse, spending: (SingleUseMark, StoreIncarnation)?)
-    /// Uses a refresh token. For callers that may wait.
-    case refresh(RefreshUse)
+    /// Uses a refresh token, and spends the proof that came with it. For callers that may wait.
+    case refresh(RefreshUse, ProofClaim)
     /// One step with a ticket.
     case ticket(TicketQuestion)
     /// A question of a method that has a store of its own. It is asked once, and answered once, on any thread.

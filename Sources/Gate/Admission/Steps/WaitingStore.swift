@@ -27,7 +27,7 @@ package struct WaitingStore: Sendable {
             return .beginErasure
         case .passkey(let mark): return .passkey(try await accountStore().passkey(mark))
         case .usePasskey(let use, let mark): return .usePasskey(try await accountStore().use(use, spending: mark))
-        case .refresh(let use): return .refresh(try await accountStore().use(use))
+        case .refresh(let use, let proof): return .refresh(try await refresh(use, proof, of: store, at: moment))
         case .trying(let question):
             do throws(KeyRegistryError) { return try await answer(question, of: store, at: moment) } catch {
                 return .failed(error)
@@ -55,6 +55,18 @@ package struct WaitingStore: Sendable {
             return .admit(advance == .advanced ? .admitted : .notAdvanced(advance))
         default: return nil
         }
+    }
+
+    private func refresh(
+        _ use: RefreshUse, _ proof: ProofClaim, of store: GateStore, at moment: Moment
+    ) async throws(KeyRegistryError) -> RefreshOutcome {
+        let families = try accountStore()
+        // This gateway's own replay store has found it unused.
+        guard let fleet = store.fleet else { return try await families.use(use, spending: nil) }
+        guard let mark = FleetUse(proof) else { return .refused(.expired) }
+        let outcome = try await families.use(use, spending: (mark.mark, mark.incarnation))
+        if case .refused(let spending) = outcome { await fleet.learnIfForeign(spending, at: moment.monotonic) }
+        return outcome
     }
 
     private func accountStore() throws(KeyRegistryError) -> any AccountStore {

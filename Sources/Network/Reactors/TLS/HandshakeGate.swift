@@ -28,8 +28,8 @@ enum HandshakeGate {
     private static func begin(_ ssl: OpaquePointer) {
         guard let owner = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), ownerIndex) else { return }
         let tls = Unmanaged<EdgeTLS>.fromOpaque(owner).takeUnretainedValue()
-        guard let connection = tls.takeAdopted(), let bio = SSL_get_rbio(ssl) else { return }
         tls.begin(ssl)
+        guard let connection = tls.takeAdopted(), let bio = SSL_get_rbio(ssl) else { return }
         let me = Unmanaged.passUnretained(connection).toOpaque()
         SSL_set_ex_data(ssl, connectionIndex, me)
         BIO_set_callback_arg(bio, me.assumingMemoryBound(to: CChar.self))

@@ -8,9 +8,11 @@ extension PostgreSQLSchema.Migration {
     /// know nothing of these tables.
     static let refresh = Self(
         oldest: 1,
-        script: familyTables + history + endingFamilies + endingWith + beginningFamily + usingFamily + expiring)
+        script: familyTables + standbys + history + endingFamilies + endingWith + beginningFamily + usingFamily
+            + expiring)
 
-    /// `refresh_home` has one row: which families are good (`epoch`), and where it was written last.
+    /// `refresh_home` has one row: which families are good (`epoch`), and where it was written last. A row that a dump
+    /// brings back has the mark of before in `marked`, and another one in `mark`, which is made anew.
     private static let familyTables = """
         CREATE TABLE portcullis.refresh_family (
             family_id bytea PRIMARY KEY CHECK (octet_length(family_id) = \(RefreshFamilyID.length)),
@@ -22,6 +24,7 @@ extension PostgreSQLSchema.Migration {
             hash bytea NOT NULL CHECK (octet_length(hash) = \(RefreshLimits.hashBytes)),
             last_hash bytea,
             sealed bytea CHECK (octet_length(sealed) <= \(RefreshLimits.maximumSealedBytes)),
+            last_expires_at int8,
             repeated_late boolean NOT NULL DEFAULT false,
             began_at int8 NOT NULL,
             used_at int8 NOT NULL,
@@ -34,23 +37,26 @@ extension PostgreSQLSchema.Migration {
         CREATE TABLE portcullis.refresh_home (
             singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
             epoch int8 NOT NULL,
+            mark bytea NOT NULL GENERATED ALWAYS AS (portcullis.home_incarnation(singleton)) STORED,
+            marked bytea,
             place bytea NOT NULL,
             timeline text NOT NULL,
-            is_synchronous boolean NOT NULL
+            standbys text NOT NULL
         );
 
         """
 
     /// A crash loses nothing that was confirmed. A promoted standby has another timeline; it has everything if every
-    /// commit before had waited for a synchronous one. Otherwise, and where the database is another one, confirmed uses
-    /// may be lost.
+    /// commit before had waited for it by name. Otherwise, and where the database or the row is another one, confirmed
+    /// uses may be lost.
     private static let history = """
         CREATE FUNCTION portcullis.refresh_timeline() RETURNS text LANGUAGE sql AS $$
             SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
         $$;
-        INSERT INTO portcullis.refresh_home (epoch, place, timeline, is_synchronous)
+        INSERT INTO portcullis.refresh_home (epoch, place, timeline, standbys)
         VALUES (1, portcullis.home_place(true), portcullis.refresh_timeline(),
-            current_setting('synchronous_standby_names') <> '');
+            current_setting('synchronous_standby_names'));
+        UPDATE portcullis.refresh_home SET marked = mark;
 
         -- The epoch of the families that are good. What is committed next is so under the mode that the row has then.
         CREATE FUNCTION portcullis.refresh_epoch() RETURNS int8 LANGUAGE plpgsql AS $$
@@ -58,27 +64,60 @@ extension PostgreSQLSchema.Migration {
             known record;
             here CONSTANT bytea := portcullis.home_place(true);
             line CONSTANT text := portcullis.refresh_timeline();
-            waits CONSTANT boolean := current_setting('synchronous_standby_names') <> '';
+            names CONSTANT text := current_setting('synchronous_standby_names');
             present int8;
         BEGIN
             SELECT * INTO STRICT known FROM portcullis.refresh_home;
-            IF known.place = here AND known.timeline = line AND known.is_synchronous = waits THEN RETURN known.epoch; END IF;
+            IF known.place = here AND known.timeline = line AND known.standbys = names AND known.marked = known.mark THEN
+                RETURN known.epoch;
+            END IF;
             SELECT * INTO STRICT known FROM portcullis.refresh_home FOR UPDATE;
-            present := known.epoch
-                + CASE WHEN known.place <> here OR known.timeline <> line AND NOT known.is_synchronous THEN 1 ELSE 0 END;
-            UPDATE portcullis.refresh_home SET epoch = present, place = here, timeline = line, is_synchronous = waits;
+            present := known.epoch + CASE
+                WHEN known.place <> here OR known.marked IS DISTINCT FROM known.mark
+                    OR known.timeline <> line AND NOT portcullis.was_waited_for(known.standbys) THEN 1
+                ELSE 0 END;
+            UPDATE portcullis.refresh_home
+            SET epoch = present, marked = mark, place = here, timeline = line, standbys = names;
             RETURN present;
         END $$;
 
         -- What was confirmed is on the disk, whatever the server's default is.
         CREATE FUNCTION portcullis.wait_for_disk() RETURNS void LANGUAGE plpgsql AS $$
         BEGIN
-            IF current_setting('synchronous_commit') IN ('off', 'local') THEN
+            IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN
                 PERFORM set_config('synchronous_commit', 'on', true);
             END IF;
         END $$;
 
         """
+
+    /// The name of a standby is the `application_name` of its `primary_conninfo`, where the owner may read that, or its
+    /// `cluster_name`: what a walreceiver gives to its primary.
+    private static let standbys = #"""
+        CREATE FUNCTION portcullis.standby_name() RETURNS text LANGUAGE sql
+        SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+            SELECT lower(coalesce(
+                (SELECT coalesce(m[1], m[2])
+                 FROM pg_settings s, regexp_match(
+                    s.setting, 'application_name\s*=\s*(?:''([A-Za-z0-9_.-]+)''|([A-Za-z0-9_.-]+)(?=\s|$))') AS m
+                 WHERE s.name = 'primary_conninfo'),
+                current_setting('cluster_name')))
+        $$;
+        -- Whether each commit under this synchronous_standby_names had waited for this server: all that it names are
+        -- waited for, without a wildcard, and this is one of them.
+        CREATE FUNCTION portcullis.was_waited_for(names text) RETURNS boolean LANGUAGE plpgsql AS $$
+        DECLARE
+            parts CONSTANT text[] :=
+                regexp_match(names, '^\s*(?:(?:first|any)\s+)?(?:(\d{1,4})\s*)?\((.*)\)\s*$', 'i');
+            listed CONSTANT text[] := ARRAY(
+                SELECT lower(btrim(n, ' "')) FROM regexp_split_to_table(coalesce(parts[2], names), ',') AS t (n));
+        BEGIN
+            RETURN '*' <> ALL (listed) AND '' <> ALL (listed)
+                AND cardinality(listed) = coalesce(parts[1]::int, 1)
+                AND portcullis.standby_name() = ANY (listed);
+        END $$;
+
+        """#
 
     private static let endingFamilies = """
         -- account_end has them with kind 4
@@ -87,6 +126,9 @@ extension PostgreSQLSchema.Migration {
             gone bytea[];
             owners bytea[];
         BEGIN
+            PERFORM portcullis.wait_for_disk();
+            -- Always in the same order.
+            PERFORM 1 FROM portcullis.refresh_family f WHERE f.family_id = ANY (ids) ORDER BY f.family_id FOR UPDATE;
             WITH deleted AS (
                 DELETE FROM portcullis.refresh_family f WHERE f.family_id = ANY (ids) RETURNING f.family_id, f.account_id)
             SELECT array_agg(d.family_id), array_agg(DISTINCT d.account_id) INTO gone, owners FROM deleted d;
@@ -117,14 +159,27 @@ extension PostgreSQLSchema.Migration {
                 ended);
         END $$;
 
-        -- A family that begins meanwhile is of the epoch before.
+        -- Families of an epoch before aren't good any more. Some are told at once, and the others by expire_families: one
+        -- statement has little time. A family that begins meanwhile is of the epoch before.
         CREATE FUNCTION portcullis.end_all_families(ended int8) RETURNS int8 LANGUAGE plpgsql AS $$
+        DECLARE
+            ending int8;
         BEGIN
             PERFORM portcullis.wait_for_disk();
             PERFORM portcullis.refresh_epoch();
             UPDATE portcullis.refresh_home SET epoch = epoch + 1;
+            SELECT count(*) INTO ending FROM portcullis.refresh_family;
+            PERFORM portcullis.end_old_families(\(RefreshLimits.maximumToldAtOnce), ended);
+            RETURN ending;
+        END $$;
+
+        CREATE FUNCTION portcullis.end_old_families(batch int8, ended int8) RETURNS int8 LANGUAGE plpgsql AS $$
+        DECLARE
+            present CONSTANT int8 := portcullis.refresh_epoch();
+        BEGIN
             RETURN portcullis.end_families(
-                ARRAY(SELECT f.family_id FROM portcullis.refresh_family f ORDER BY f.family_id), ended);
+                ARRAY(SELECT f.family_id FROM portcullis.refresh_family f WHERE f.epoch < present
+                    ORDER BY f.epoch, f.family_id LIMIT batch), ended);
         END $$;
 
         """
@@ -202,17 +257,22 @@ extension PostgreSQLSchema.Migration {
 
     private static let usingFamily = """
         -- outcome: 0 rotated, 1 repeated (sealed), 2 unknown, 3 expired, 4 wrong key, 5 repeated too often, 6 reused. The
-        -- rule is RefreshFamily.using.
+        -- rule is RefreshFamily.using. 7: the proof isn't unused (spending as spend). Without home_id it has no mark.
         CREATE FUNCTION portcullis.use_family(
-            of_id bytea, of_key bytea, of_hash bytea, next_hash bytea, next_sealed bytea, used int8, next_expires int8,
+            home_id bytea, mark_kind int8, mark_bytes bytea, mark_expires int8, of_id bytea, of_key bytea, of_hash bytea, next_hash bytea, next_sealed bytea, used int8, next_expires int8,
             repeat_milliseconds int8, OUT outcome int8, OUT owner bytea, OUT began_as int8, OUT began_with bytea,
             OUT good_sealed bytea, OUT expires int8, OUT owner_origin int8, OUT owner_proof bytea,
-            OUT owner_closed boolean
+            OUT owner_closed boolean, OUT spending int8
         ) LANGUAGE plpgsql AS $$
         DECLARE
             known record;
             present int8;
         BEGIN
+            IF home_id IS NOT NULL THEN
+                spending := portcullis.spend(home_id, mark_kind, mark_bytes, mark_expires);
+                IF spending <> 0 THEN outcome := 7; RETURN; END IF;
+            END IF;
+            -- A mark doesn't wait; this does, and comes after it.
             PERFORM portcullis.wait_for_disk();
             present := portcullis.refresh_epoch();
             SELECT f.* INTO known FROM portcullis.refresh_family f WHERE f.family_id = of_id AND f.epoch = present
@@ -223,13 +283,14 @@ extension PostgreSQLSchema.Migration {
             IF used >= known.expires_at THEN outcome := 3; RETURN; END IF;
             IF known.hash = of_hash THEN
                 UPDATE portcullis.refresh_family f
-                SET hash = next_hash, last_hash = of_hash, sealed = next_sealed, repeated_late = false, used_at = used,
-                    expires_at = next_expires
+                SET hash = next_hash, last_hash = of_hash, sealed = next_sealed, last_expires_at = f.expires_at,
+                    repeated_late = false, used_at = used, expires_at = next_expires
                 WHERE f.family_id = of_id;
                 outcome := 0;
                 expires := next_expires;
             ELSIF known.last_hash = of_hash THEN
-                IF used - known.used_at > repeat_milliseconds THEN
+                IF used >= known.last_expires_at THEN outcome := 3; RETURN; END IF;
+                IF abs(used - known.used_at) > repeat_milliseconds THEN
                     IF known.repeated_late THEN outcome := 5; RETURN; END IF;
                     UPDATE portcullis.refresh_family f SET repeated_late = true WHERE f.family_id = of_id;
                 END IF;
@@ -253,18 +314,14 @@ extension PostgreSQLSchema.Migration {
         CREATE FUNCTION portcullis.expire_families(expired_at int8, batch int8) RETURNS int8 LANGUAGE plpgsql AS $$
         DECLARE
             gone int8;
-            more int8;
-            present CONSTANT int8 := portcullis.refresh_epoch();
         BEGIN
+            -- A gateway whose clock is ahead removes nothing that is good.
             DELETE FROM portcullis.refresh_family WHERE family_id = ANY (ARRAY(
-                SELECT f.family_id FROM portcullis.refresh_family f WHERE f.expires_at <= expired_at
+                SELECT f.family_id FROM portcullis.refresh_family f
+                WHERE f.expires_at <= least(expired_at, portcullis.milliseconds(clock_timestamp()))
                 ORDER BY f.expires_at LIMIT batch FOR UPDATE SKIP LOCKED));
             GET DIAGNOSTICS gone = ROW_COUNT;
-            DELETE FROM portcullis.refresh_family WHERE family_id = ANY (ARRAY(
-                SELECT f.family_id FROM portcullis.refresh_family f WHERE f.epoch < present
-                ORDER BY f.epoch LIMIT batch FOR UPDATE SKIP LOCKED));
-            GET DIAGNOSTICS more = ROW_COUNT;
-            RETURN gone + more;
+            RETURN gone + portcullis.end_old_families(batch, expired_at);
         END $$;
 
         """

@@ -42,6 +42,25 @@ extension EdgeTests {
             try await other.refresh()
         }
 
+        /// Who has seen a request, for instance in a proxy, has no key.
+        @Test func `a request that is sent again to another gateway ends nothing`() async throws {
+            let fleet = try await FleetBench()
+            let gateways = try await gateways(2, of: fleet)
+            var player = try await Player.signedIn(fleet.apple, at: gateways[0])
+            // After this one the proofs of its time need no nonce.
+            try await player.refresh()
+            let seen = try player.refreshRequest()
+            try player.keep(try await gateways[0].request(seen))
+            try await player.refresh()
+            let socket = try await player.open()
+            let again = try await gateways[1].request(seen)
+            expectRefusal(again, 400, "invalid_dpop_proof")
+            try await player.refresh()
+            try await Edge.expectEcho(socket)
+            player = player.moved(to: gateways[1])
+            try await player.refresh()
+        }
+
         @Test func `with another key nothing is revoked at any gateway`() async throws {
             let fleet = try await FleetBench()
             let gateways = try await gateways(2, of: fleet)

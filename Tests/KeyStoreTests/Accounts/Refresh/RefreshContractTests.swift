@@ -160,6 +160,27 @@ struct RefreshContractTests {
         withExtendedLifetime(owner) {}
     }
 
+    /// Token 0 is good until 101,000, and its successor until 200,000.
+    @Test(arguments: AccountStoreKind.allCases)
+    func `repeats no use of a token that has expired since`(kind: AccountStoreKind) async throws {
+        let (store, owner) = try await store(kind)
+        #expect(try await store.use(.sample(0, to: 1, at: 100_000)).isRotated)
+        #expect(try await store.use(.sample(0, to: 2, at: 100_999)).repeatedSealed == [1])
+        #expect(try await store.use(.sample(0, to: 2, at: 101_000)) == .expired)
+        #expect(try await store.use(.sample(1, to: 2, at: 101_000)).isRotated)
+        withExtendedLifetime(owner) {}
+    }
+
+    /// It makes a repetition late, which is good once.
+    @Test(arguments: AccountStoreKind.allCases)
+    func `a clock that is set back opens no window`(kind: AccountStoreKind) async throws {
+        let (store, owner) = try await store(kind)
+        #expect(try await store.use(.sample(0, to: 1, at: 90_000)).isRotated)
+        #expect(try await store.use(.sample(0, to: 2, at: 2_000)).repeatedSealed == [1])
+        #expect(try await store.use(.sample(0, to: 2, at: 2_000)) == .repeatedTooOften(.sample(1)))
+        withExtendedLifetime(owner) {}
+    }
+
     @Test(arguments: AccountStoreKind.allCases)
     func `has no token that is good after an end`(kind: AccountStoreKind) async throws {
         let (store, owner) = try await store(kind)

@@ -107,14 +107,24 @@ struct RefreshEndTests {
         #expect(try await store.use(.sample(1, to: 2)).isRotated)
     }
 
-    @Test func `comes with another database, or timeline without a synchronous standby`() async throws {
+    @Test func `doesn't come with a link to the store`() async throws {
+        let directory = try TemporaryDirectory()
+        let (path, link) = (directory.file("keys.sqlite"), directory.file("link.sqlite"))
+        let store = try SQLiteKeyRegistry(path: path, limits: .patient)
+        try await fill(store)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+        let linked = try SQLiteKeyRegistry(path: link, limits: .patient)
+        #expect(try await linked.families(of: .sample(1)).count == 1)
+        #expect(try await store.families(of: .sample(1)).count == 1)
+    }
+
+    @Test func `comes with another database, row, or timeline that nobody was waited for`() async throws {
         let database = try await FleetDatabase()
         let store = database.registry
         try await fill(store)
         let moves: [(change: String, isKept: Bool)] = [
-            ("is_synchronous = true, timeline = '00000000'", true),
-            ("timeline = '00000000'", false),
-            ("is_synchronous = true, place = '\\x00'", false),
+            ("standbys = 's1'", true), ("timeline = '00000000'", false),
+            ("standbys = '*', timeline = '00000000'", false), ("place = '\\x00'", false), ("marked = '\\x00'", false),
         ]
         for (index, move) in moves.enumerated() {
             let number = 10 + index

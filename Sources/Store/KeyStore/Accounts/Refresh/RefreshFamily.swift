@@ -25,11 +25,13 @@ package struct RefreshFamily: Hashable, Sendable {
         package let hash: [UInt8]
         /// The good token, which succeeds it.
         package let sealed: [UInt8]
+        /// Of the token that was used.
+        package let expiresAt: Int64
         /// It was repeated once after ``RefreshUse/repeatMilliseconds``.
         package var isRepeatedLate: Bool
 
-        package init(hash: [UInt8], sealed: [UInt8], isRepeatedLate: Bool = false) {
-            (self.hash, self.sealed, self.isRepeatedLate) = (hash, sealed, isRepeatedLate)
+        package init(hash: [UInt8], sealed: [UInt8], expiresAt: Int64, isRepeatedLate: Bool = false) {
+            (self.hash, self.sealed, self.expiresAt, self.isRepeatedLate) = (hash, sealed, expiresAt, isRepeatedLate)
         }
     }
 
@@ -61,12 +63,11 @@ package struct RefreshFamily: Hashable, Sendable {
 }
 
 /// The name of a family: 16 random bytes. It isn't secret.
-package struct RefreshFamilyID: Hashable, Sendable, Comparable, CustomStringConvertible {
+package struct RefreshFamilyID: NamedBytes, CustomStringConvertible {
     package static let length = 16
 
     package let bytes: [UInt8]
 
-    /// - Returns: nil for any other number of bytes than ``length``.
     package init?(bytes: [UInt8]) {
         guard bytes.count == Self.length else { return nil }
         self.bytes = bytes
@@ -82,24 +83,6 @@ package struct RefreshFamilyID: Hashable, Sendable, Comparable, CustomStringConv
     package var text: String { Base64URL.encode(bytes) }
 
     package var description: String { text }
-
-    package static func < (left: Self, right: Self) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
-}
-
-/// Crosses to the process that replaces this one as its text.
-extension RefreshFamilyID: Codable {
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        guard let id = RefreshFamilyID(text: try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a family of refresh tokens")
-        }
-        self = id
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
-    }
 }
 
 /// What a family ends with.
@@ -153,4 +136,6 @@ package enum RefreshLimits {
     package static let maximumSealedBytes = 256
     /// Expired families that one transaction removes.
     package static let maximumExpired = 500
+    /// Families whose sessions close at once when an operator ends all; those of the others within minutes.
+    package static let maximumToldAtOnce = 10_000
 }

@@ -7,7 +7,10 @@ package protocol RefreshStore: Sendable {
     /// Begins a family. Beyond ``RefreshLimits/maximumFamilies`` the account's family that was used longest ago ends.
     func begin(_ family: RefreshFamily) async throws(KeyRegistryError) -> RefreshBeginning
 
-    func use(_ use: RefreshUse) async throws(KeyRegistryError) -> RefreshOutcome
+    /// - Parameter mark: of the proof, which is spent in the same step; nil: nobody else could know it.
+    func use(
+        _ use: RefreshUse, spending mark: (SingleUseMark, StoreIncarnation)?
+    ) async throws(KeyRegistryError) -> RefreshOutcome
 
     /// How many have ended. What was signed in by them ends, too.
     func end(_ families: RefreshEnding, at time: Int64) async throws(KeyRegistryError) -> Int
@@ -16,6 +19,12 @@ package protocol RefreshStore: Sendable {
     func expireFamilies(at time: Int64) async throws(KeyRegistryError) -> Int
 
     func families(of account: AccountID) async throws(KeyRegistryError) -> [RefreshFamily]
+}
+
+extension RefreshStore {
+    package func use(_ use: RefreshUse) async throws(KeyRegistryError) -> RefreshOutcome {
+        try await self.use(use, spending: nil)
+    }
 }
 
 /// Which families end.

@@ -32,6 +32,8 @@ package enum RefreshOutcome: Hashable, Sendable {
     case rotated(RefreshGrant)
     /// The token was used before, and its successor wasn't: that is good, not the one of this use.
     case repeated(RefreshGrant, sealed: [UInt8])
+    /// The mark of its proof isn't unused: nothing has changed. Never `spent`.
+    case refused(MarkSpending)
     /// There is no such family, or it has ended.
     case unknown
     case expired
@@ -73,12 +75,16 @@ extension RefreshFamily {
         var family = self
         if use.hash == hash {
             family.hash = use.successor
-            family.last = LastUse(hash: use.hash, sealed: use.sealed)
+            family.last = LastUse(hash: use.hash, sealed: use.sealed, expiresAt: expiresAt)
             (family.usedAt, family.expiresAt) = (use.time, use.expiresAt)
             return .rotated(family)
         }
         guard let last, last.hash == use.hash else { return .reused }
-        guard use.time - usedAt > use.repeatMilliseconds else { return .repeated(self, sealed: last.sealed) }
+        guard use.time < last.expiresAt else { return .expired }
+        // A clock that was set back makes it late, too.
+        guard (use.time - usedAt).magnitude > use.repeatMilliseconds else {
+            return .repeated(self, sealed: last.sealed)
+        }
         guard !last.isRepeatedLate else { return .repeatedTooOften }
         family.last?.isRepeatedLate = true
         return .repeated(family, sealed: last.sealed)

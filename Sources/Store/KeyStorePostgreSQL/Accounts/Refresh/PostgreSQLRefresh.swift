@@ -19,12 +19,15 @@ extension PostgreSQLKeyRegistry: RefreshStore {
         }
     }
 
-    package func use(_ use: RefreshUse) async throws(KeyRegistryError) -> RefreshOutcome {
+    package func use(
+        _ use: RefreshUse, spending mark: (SingleUseMark, StoreIncarnation)?
+    ) async throws(KeyRegistryError) -> RefreshOutcome {
         let values: [SQLValue] = [
             .bytes(use.family.bytes), .bytes(use.key), .bytes(use.hash), .bytes(use.successor), .bytes(use.sealed),
             .integer(use.time), .integer(use.expiresAt), .integer(use.repeatMilliseconds),
         ]
-        return try await answer(.useFamily, values, within: nil) { rows throws(DatabaseError) in
+        let marked = mark.map { $0.values(in: $1) } ?? [.null, .null, .null, .null]
+        return try await answer(.useFamily, marked + values, within: nil) { rows throws(DatabaseError) in
             try RefreshOutcome(try rows.only(), of: use.family)
         }
     }
@@ -70,6 +73,7 @@ extension RefreshOutcome {
         case 4: self = .wrongKey(try row.accountID(1))
         case 5: self = .repeatedTooOften(try row.accountID(1))
         case 6: self = .reused(try row.accountID(1))
+        case 7: self = .refused(try MarkSpending(row, 9))
         default: throw .malformed
         }
     }
@@ -102,7 +106,9 @@ extension RefreshFamily {
         let last =
             try row.isNull(6)
             ? nil
-            : LastUse(hash: try row.bytes(6), sealed: try row.bytes(7), isRepeatedLate: try row.boolean(8))
+            : LastUse(
+                hash: try row.bytes(6), sealed: try row.bytes(7), expiresAt: try row.integer(12),
+                isRepeatedLate: try row.boolean(8))
         self.init(
             id: id, account: try row.accountID(1), beginner: try RefreshBeginner(row, kind: 2, bytes: 3),
             key: try row.bytes(4), hash: try row.bytes(5), last: last, beganAt: try row.integer(9),
@@ -121,8 +127,10 @@ extension SQLStatement {
     fileprivate static let useFamily = SQLStatement(
         "use_family", isDurable: true,
         """
-        SELECT outcome, owner, began_as, began_with, good_sealed, expires, owner_origin, owner_proof, owner_closed
-        FROM portcullis.use_family($1::bytea, $2::bytea, $3::bytea, $4::bytea, $5::bytea, $6::int8, $7::int8, $8::int8)
+        SELECT outcome, owner, began_as, began_with, good_sealed, expires, owner_origin, owner_proof, owner_closed,
+            spending
+        FROM portcullis.use_family($1::bytea, $2::int8, $3::bytea, $4::int8, $5::bytea, $6::bytea, $7::bytea,
+            $8::bytea, $9::bytea, $10::int8, $11::int8, $12::int8)
         """)
     fileprivate static let endFamily = SQLStatement(
         "end_family", isDurable: true, "SELECT portcullis.end_families(ARRAY[$1::bytea], $2::int8)")
@@ -138,7 +146,7 @@ extension SQLStatement {
         "families", maximumRows: RefreshLimits.maximumFamilies,
         """
         SELECT family_id, account_id, beginner_kind, beginner, key, hash, last_hash, sealed, repeated_late, began_at,
-            used_at, expires_at
+            used_at, expires_at, last_expires_at
         FROM portcullis.refresh_family
         WHERE account_id = $1::bytea AND epoch = (SELECT portcullis.refresh_epoch()) ORDER BY used_at, family_id
         """)

@@ -17,7 +17,16 @@ final class RefreshPlace: Sendable {
     private let path: String
     private let written = Mutex<RefreshHistory?>(nil)
 
-    init(of store: String) { path = SQLiteStoreFile.anchored(store) + "-refresh" }
+    /// Beside the file itself, as SQLite has its log: whoever opens the store by a link finds the same one.
+    init(of store: String) {
+        let anchored = SQLiteStoreFile.anchored(store)
+        guard let resolved = realpath(anchored, nil) else {
+            path = anchored + "-refresh"
+            return
+        }
+        path = String(cString: resolved) + "-refresh"
+        free(resolved)
+    }
 
     /// As the last commit has left it; nil: there is no such file, or it holds something else.
     func read() throws(KeyRegistryError) -> RefreshHistory? {

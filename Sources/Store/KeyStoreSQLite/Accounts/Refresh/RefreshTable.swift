@@ -29,6 +29,7 @@ enum RefreshSchema {
                     hash BLOB NOT NULL,
                     last_hash BLOB,
                     sealed BLOB,
+                    last_expires_at INTEGER,
                     repeated_late INTEGER NOT NULL,
                     began_at INTEGER NOT NULL,
                     used_at INTEGER NOT NULL,
@@ -80,15 +81,15 @@ enum RefreshTable {
         try database.cachedStatement(
             sql: """
                 INSERT INTO refresh_family (
-                    family_id, account_id, beginner_kind, beginner, key, hash, last_hash, sealed, repeated_late,
-                    began_at, used_at, expires_at)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    family_id, account_id, beginner_kind, beginner, key, hash, last_hash, sealed, last_expires_at,
+                    repeated_late, began_at, used_at, expires_at)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             Data(family.id.bytes), Data(family.account.bytes), family.beginner.kind.rawValue,
             Data(family.beginner.bytes), Data(family.key), Data(family.hash), family.last.map { Data($0.hash) },
-            family.last.map { Data($0.sealed) }, family.last?.isRepeatedLate == true ? 1 : 0, family.beganAt,
-            family.usedAt, family.expiresAt,
+            family.last.map { Data($0.sealed) }, family.last?.expiresAt,
+            family.last?.isRepeatedLate == true ? 1 : 0, family.beganAt, family.usedAt, family.expiresAt,
         ])
     }
 
@@ -96,13 +97,14 @@ enum RefreshTable {
     static func update(_ family: RefreshFamily, in database: Database) throws {
         try database.cachedStatement(
             sql: """
-                UPDATE refresh_family SET hash = ?, last_hash = ?, sealed = ?, repeated_late = ?, used_at = ?,
-                    expires_at = ?
+                UPDATE refresh_family SET hash = ?, last_hash = ?, sealed = ?, last_expires_at = ?,
+                    repeated_late = ?, used_at = ?, expires_at = ?
                 WHERE family_id = ?
                 """
         ).execute(arguments: [
             Data(family.hash), family.last.map { Data($0.hash) }, family.last.map { Data($0.sealed) },
-            family.last?.isRepeatedLate == true ? 1 : 0, family.usedAt, family.expiresAt, Data(family.id.bytes),
+            family.last?.expiresAt, family.last?.isRepeatedLate == true ? 1 : 0, family.usedAt, family.expiresAt,
+            Data(family.id.bytes),
         ])
     }
 
@@ -187,7 +189,7 @@ enum RefreshTable {
 
     private static let selection = """
         SELECT family_id, account_id, beginner_kind, beginner, key, hash, last_hash, sealed, repeated_late, began_at, \
-        used_at, expires_at FROM refresh_family
+        used_at, expires_at, last_expires_at FROM refresh_family
         """
 
     /// Throws if an expected table or column is missing.
@@ -211,7 +213,7 @@ enum RefreshTable {
             ? nil
             : RefreshFamily.LastUse(
                 hash: try StoredValue.bytes(row[6]), sealed: try StoredValue.bytes(row[7]),
-                isRepeatedLate: try StoredValue.integer(row[8]) != 0)
+                expiresAt: try StoredValue.integer(row[12]), isRepeatedLate: try StoredValue.integer(row[8]) != 0)
         let family = RefreshFamily(
             id: try name(row), account: try StoredValue.account(row[1]), beginner: beginner,
             key: try StoredValue.bytes(row[4]), hash: try StoredValue.bytes(row[5]), last: last,

@@ -114,7 +114,10 @@ extension SQLiteKeyRegistry: RefreshStore {
         }
     }
 
-    package func use(_ use: RefreshUse) async throws(KeyRegistryError) -> RefreshOutcome {
+    /// No other gateway shares the file, so a proof has no mark here.
+    package func use(
+        _ use: RefreshUse, spending _: (SingleUseMark, StoreIncarnation)?
+    ) async throws(KeyRegistryError) -> RefreshOutcome {
         try await write { database, deadline throws(KeyRegistryError) in try database.use(use, until: deadline) }
     }
 
