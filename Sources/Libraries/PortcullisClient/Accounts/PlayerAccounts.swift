@@ -7,7 +7,7 @@
 /// ```
 ///
 /// Making a passkey and signing in are two dialogs of the system. An access token is in memory only, for some minutes.
-/// The refresh token that brings the next one is stored where ``ClientPlatform/unlock`` can unlock it; without one the
+/// The refresh token that brings the next one is stored where ``ClientPlatform/unlock`` can unlock it; without that the
 /// player signs in again: ``GateError/signInRequired``.
 public final class PlayerAccounts: Sendable {
     /// The longest label, in bytes of UTF-8.
@@ -23,6 +23,8 @@ public final class PlayerAccounts: Sendable {
     private let clock: any ClientClock
     let attempts: OperationGuard
     private let signIns = SingleFlight<Void>()
+    /// The tokens of one sign-in are kept before those of another.
+    private let keeping = Turnstile()
     /// One dialog at a time.
     private let dialogs = Turnstile()
 
@@ -70,8 +72,10 @@ public final class PlayerAccounts: Sendable {
 
     // MARK: Sign in
 
-    /// Has the player choose a passkey, and gets an access token for its account. Callers at the same time share one
-    /// dialog.
+    /// Has the player choose a passkey, and gets tokens for its account. Callers at the same time share one dialog.
+    ///
+    /// Where the refresh token can't be stored, as when the player chooses no PIN, the sign-in lasts as long as its
+    /// access token.
     public func signIn() async throws(GateError) {
         do {
             try await signIns.run { [self] in
@@ -86,10 +90,14 @@ public final class PlayerAccounts: Sendable {
 
     /// Stores the refresh token, if the platform can unlock one, before the access token is used.
     func keep(_ signIn: @Sendable () async throws -> TokenIssuer.Answer) async throws {
-        let requested = clock.now
-        let answer = try await signIn()
-        if let token = answer.refreshToken { try await custody.begin(token) }
-        await tokens.keep(answer, requested: requested)
+        try await keeping.pass { [self] in
+            let requested = clock.now
+            let answer = try await signIn()
+            do { try await custody.begin(answer.refreshToken) } catch {
+                requests.caller.log.warning("the refresh token isn't stored: \(GateError(wrapping: error))")
+            }
+            await tokens.keep(answer, requested: requested)
+        }
     }
 
     /// Whether there is an access token that isn't about to end.
@@ -97,7 +105,9 @@ public final class PlayerAccounts: Sendable {
 
     /// Forgets the tokens, without telling the gate: see ``logOut(everywhere:)``.
     public func signOut() async {
-        try? await custody.clear(.loggedOut)
+        do { try await custody.clear(.loggedOut) } catch {
+            requests.caller.log.error("the refresh token is forgotten until the app ends: \(error)")
+        }
         await tokens.clearCachedState()
     }
 
@@ -130,10 +140,7 @@ public final class PlayerAccounts: Sendable {
 
     /// The same for a change, which only a player makes who has signed in: the body's member `passkey`.
     func freshPasskey() async throws -> [UInt8] {
-        if await !tokens.isHeld {
-            guard try await custody.reason() == nil else { throw GateError.signInRequired }
-            _ = try await tokens.authorizationHeaders(for: "/", method: .get)
-        }
+        try await tokens.bring()
         return try await usedPasskey().bytes
     }
 }

@@ -43,10 +43,7 @@ extension GateError {
             "This device can't prove that the app is genuine. App Attest needs a real iPhone or iPad."
         case .appAttest(let failure): failure.userMessage
         case .passkey(let failure): failure.userMessage
-        case .unlock(.wrongPIN(let left)) where left > 0: "The PIN is wrong. Attempts left: \(left)."
-        case .unlock(.cancelled): "The sign-in wasn't unlocked."
-        case .unlock(.unusablePIN): "A PIN has 4 to 64 characters."
-        case .unlock: "Please sign in again."
+        case .unlock(let failure): failure.userMessage
         case .signInRequired: "Please sign in."
         case .clockSkew: "The clock of this device is wrong. Set it in Settings, or let it be set automatically."
         case .refused(let refusal): Self.userMessage(for: refusal)

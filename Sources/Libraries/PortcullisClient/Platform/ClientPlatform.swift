@@ -3,7 +3,7 @@
 public struct ClientPlatform: Sendable {
     public var appAttest: any AppAttestService
     public var passkeys: any PasskeyAuthenticator
-    /// Without one, players sign in again when their access token has ended.
+    /// Without one no refresh token is stored: players sign in again when their access token has ended.
     public var unlock: any LocalUnlock = NoLocalUnlock()
     public var deviceKeys: any DeviceKeyMaker
     public var secrets: any SecretStore

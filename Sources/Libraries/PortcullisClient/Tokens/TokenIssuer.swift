@@ -13,7 +13,7 @@ actor TokenIssuer: TokenSource {
         let lifetime: Int
         let isDevelopment: Bool
         /// The successor, or the first one, with players' tokens.
-        var refreshToken: String?
+        var refreshToken: RefreshToken?
     }
 
     nonisolated let key: AttestedKey
@@ -105,11 +105,11 @@ actor TokenIssuer: TokenSource {
 
     // MARK: Players
 
+    /// The server's, in seconds since 1970, as far as it is known.
+    nonisolated var serverTime: Double { caller.serverTime }
+
     /// Of the device key: a passkey's challenge is bound to it.
     func thumbprint() async throws -> String { BinaryText.base64URL(try await deviceKey.key().thumbprint) }
-
-    /// Of a refresh token.
-    private static let refreshTokenBytes = 1...200
 
     /// Exchanges what a passkey has signed for tokens of its account.
     func signIn(with credential: PasskeyCredential) async throws -> Answer {
@@ -127,12 +127,20 @@ actor TokenIssuer: TokenSource {
     private func pair(_ path: String, _ body: [UInt8]) async throws -> Answer {
         let members = try caller.members(of: try await post(path) { _, _ in body })
         var answer = try Self.answer(members, token: "accessToken", lifetime: "expiresIn")
-        guard let token = members.string("refreshToken") else { return answer }
-        guard Self.refreshTokenBytes.contains(token.utf8.count),
-            token.utf8.allSatisfy(\.isVisibleASCII)
-        else { throw GateError.malformedAnswer(.member("refreshToken")) }
-        answer.refreshToken = token
+        answer.refreshToken = try Self.refreshToken(members, at: caller.serverTime)
         return answer
+    }
+
+    private static func refreshToken(_ members: JSONMembers, at time: Double) throws -> RefreshToken? {
+        guard members["refreshToken"] != nil else { return nil }
+        guard let text = members.string("refreshToken"), RefreshToken.bytes.contains(text.utf8.count),
+            text.utf8.allSatisfy(\.isVisibleASCII)
+        else { throw GateError.malformedAnswer(.member("refreshToken")) }
+        guard members["refreshExpiresIn"] != nil else { return RefreshToken(text: text, end: nil) }
+        guard let seconds = members.integer("refreshExpiresIn"), seconds >= 0 else {
+            throw GateError.malformedAnswer(.member("refreshExpiresIn"))
+        }
+        return RefreshToken(text: text, end: time + Double(min(seconds, Int64(RefreshToken.longestLife))))
     }
 
     // MARK: Requests with a proof

@@ -1,4 +1,4 @@
-/// Whether a player is signed in.
+/// Whether a player is signed in, as far as this device knows.
 public enum AuthenticationState: Sendable, Equatable {
     /// There is an access token, or a refresh token that brings one, perhaps after an unlock.
     case authenticated
@@ -10,9 +10,13 @@ public enum SignInReason: String, Sendable, Equatable, Codable {
     /// Nobody has signed in on this device, or nothing was stored.
     case notSignedIn
     case loggedOut
-    /// The gate refuses the refresh token: it has expired, was revoked, or was used by somebody else.
+    /// The refresh token's days are over.
+    case expired
+    /// The gate has refused the refresh token: it was revoked, or an older one was used by somebody else.
     case ended
     case tooManyWrongPINs
     /// The wrapping key has gone, as after a restored backup or a change of the biometrics.
     case unlockLost
+    /// A refresh token is stored, but the app has no ``ClientPlatform/unlock`` for it.
+    case noUnlock
 }

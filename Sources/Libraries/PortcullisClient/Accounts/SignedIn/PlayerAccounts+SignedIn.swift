@@ -1,10 +1,10 @@
 /// Staying signed in, and logging out.
 extension PlayerAccounts {
-    /// Whether the player has to sign in. It shows no dialog, and asks no server.
+    /// Whether the player has to sign in, as far as this device knows: it shows no dialog, and asks no server.
     public func authenticationState() async throws(GateError) -> AuthenticationState {
         if await isSignedIn { return .authenticated }
         do {
-            guard let reason = try await custody.reason() else { return .authenticated }
+            guard let reason = try await custody.reason(at: requests.caller.serverTime) else { return .authenticated }
             return .needsSignIn(reason)
         } catch {
             throw GateError(wrapping: error)
@@ -20,8 +20,7 @@ extension PlayerAccounts {
             let body = everywhere ? #"{"everywhere":true}"# : "{}"
             let answer = try await members(.post, AccountPath.logOut, Array(body.utf8))
             guard answer.boolean("signedOut") == true else { throw GateError.malformedAnswer(.member("signedOut")) }
-            try await custody.clear(.loggedOut)
-            await tokens.clearCachedState()
+            await signOut()
             requests.caller.log.info("logged out")
         } catch let error as GateError where error == .signInRequired {
             await signOut()
