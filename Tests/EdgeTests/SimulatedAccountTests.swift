@@ -84,6 +84,30 @@ extension EdgeTests {
             #expect(ended.ending == .exited(1) && ended.errorText.contains("404 unknown_credential"), "\(ended)")
         }
 
+        @Test func `a player stays signed in from command to command, until the log-out`() async throws {
+            let stage = try await Stage()
+            let device = stage.device("phone.json")
+            // A passkey that isn't there can't be chosen.
+            let (pin, noPasskey) = (["--pin", "2468"], ["--with", "AQ"])
+            func state(_ arguments: [String]) async throws -> [String] {
+                try await stage.check("state", arguments, by: "one")
+            }
+            _ = try await stage.check("sign-up", device, by: "one")
+            #expect(try await state(pin) == ["needs sign-in: notSignedIn"])
+            _ = try await stage.check("sign-in", pin, by: "one")
+            #expect(try await state(pin) == ["authenticated"])
+            #expect(try await state([]) == ["needs sign-in: noUnlock"])
+            for _ in 0..<2 { _ = try await stage.check("devices", pin + noPasskey, by: "one") }
+            let wrong = try await stage.run("devices", ["--pin", "1357"], by: "one")
+            #expect(wrong.ending == .exited(1) && wrong.errorText.contains("attemptsLeft: 4"), "\(wrong)")
+            _ = try await stage.check("join", pin + device, by: "one")
+            _ = try await stage.check("log-out", pin + noPasskey, by: "one")
+            #expect(try await state(pin) == ["needs sign-in: loggedOut"])
+            _ = try await stage.check("sign-in", ["--by-device"] + pin + noPasskey + device, by: "one")
+            _ = try await stage.check("log-out", ["--everywhere"] + pin + noPasskey, by: "one")
+            #expect(try await state(pin) == ["needs sign-in: loggedOut"])
+        }
+
         @Test func `an operator's ticket for the account recovers it`() async throws {
             let stage = try await Stage()
             let made = try await stage.check("sign-up", stage.device("phone.json"), by: "one")

@@ -211,7 +211,7 @@ enum ImportTable {
             target: "PortcullisClient", isPure: false, ours: [],
             others: [
                 "AuthenticationServices", "Crypto", "CryptoKit", "DeviceCheck", "Foundation", "FoundationNetworking",
-                "Glibc", "Network", "Security", "os",
+                "Glibc", "LocalAuthentication", "Network", "Security", "os",
             ],
             reason: """
                 A library for apps, so nothing of the gateway. Crypto and Glibc where Apple's modules don't exist; its folder Core is pure, which a test of its own checks.

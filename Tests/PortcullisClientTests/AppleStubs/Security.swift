@@ -25,6 +25,7 @@ public let kSecAttrAccount: CFString = "acct"
 public let kSecAttrAccessGroup: CFString = "agrp"
 public let kSecAttrAccessible: CFString = "pdmn"
 public let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString = "cku"
+public let kSecAttrAccessibleWhenUnlockedThisDeviceOnly: CFString = "aku"
 public let kSecUseDataProtectionKeychain: CFString = "nleg"
 public let kSecReturnData: CFString = "r_Data"
 public let kSecValueData: CFString = "v_Data"
@@ -43,7 +44,8 @@ public func SecItemDelete(_ query: CFDictionary) -> OSStatus { errSecParam }
 public final class SecAccessControl: Sendable {}
 
 public struct SecAccessControlCreateFlags: OptionSet, Sendable {
-    public static let privateKeyUsage = SecAccessControlCreateFlags(rawValue: 1)
+    public static let biometryCurrentSet = SecAccessControlCreateFlags(rawValue: 1 << 3)
+    public static let privateKeyUsage = SecAccessControlCreateFlags(rawValue: 1 << 30)
 
     public let rawValue: UInt
 

@@ -45,12 +45,13 @@ struct Stage: Sendable {
     func bench(
         port: Int? = nil, attest: SimulatedAppAttest? = nil, passkeys: SimulatedPasskeys = .init(),
         secrets: MemorySecretStore = .init(), trust: ServerTrust? = nil,
-        developmentToken: String? = nil, _ change: (inout GateConfiguration) -> Void = { _ in }
+        developmentToken: String? = nil, unlock: any LocalUnlock = NoLocalUnlock(),
+        losing: LostAnswers? = nil, _ change: (inout GateConfiguration) -> Void = { _ in }
     ) throws -> Bench {
         let url = port.map { "\(gateway.isTLS ? "https" : "http")://localhost:\($0)" } ?? url
         return try Bench(
             url, apple: apple, attest: attest, passkeys: passkeys, secrets: secrets, trust: trust ?? self.trust,
-            developmentToken: developmentToken, change)
+            developmentToken: developmentToken, unlock: unlock, losing: losing, change)
     }
 
     /// A line goes to the target and back.

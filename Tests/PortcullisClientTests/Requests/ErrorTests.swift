@@ -22,6 +22,11 @@ struct ErrorTests {
         (.circuitOpen(.token, retryAfter: 90.2), .after(90.2)), (.mustWait(.token, retryAfter: 100), .after(100)),
         (.notConnected, .now), (.signInRequired, .afterUserAction), (.passkey(.unsupported), .never),
         (.passkey(.cancelled), .afterUserAction), (.passkey(.other(3)), .afterUserAction),
+        (.unlock(.unsupported), .afterUserAction), (.unlock(.cancelled), .afterUserAction),
+        (.unlock(.wrongPIN(attemptsLeft: 4)), .afterUserAction),
+        (.unlock(.wrongPIN(attemptsLeft: 0)), .afterUserAction),
+        (.unlock(.unusablePIN), .afterUserAction), (.unlock(.keyGone), .afterUserAction),
+        (.unlock(.other(-8)), .afterUserAction),
         (.refused(Refusal(status: 409, code: "too_many_passkeys")), .afterUserAction),
         (.inputRefused(.queueFull), .after(1)), (.inputRefused(.tooLarge), .never), (.cancelled, .now),
     ]
@@ -67,6 +72,21 @@ struct ErrorTests {
         #expect(PasskeyFailure(domain: "own", code: code, own: "own") == failure)
         #expect(PasskeyFailure(domain: "other", code: code, own: "own") == .other(code))
         #expect(GateError(wrapping: failure) == .passkey(failure) && failure.userMessage.hasSuffix("."))
+    }
+
+    @Test(arguments: [
+        (-2, UnlockFailure.cancelled), (-3, .cancelled), (-4, .cancelled), (-9, .cancelled), (-5, .unsupported),
+        (-6, .unsupported), (-7, .unsupported), (-1, .other(-1)), (-8, .other(-8)), (-1_004, .other(-1_004)),
+    ])
+    func `the codes of Apple's local authentication have their names`(code: Int, failure: UnlockFailure) {
+        #expect(UnlockFailure(domain: "own", code: code, own: "own") == failure)
+        #expect(UnlockFailure(domain: "other", code: code, own: "own") == .other(code))
+        #expect(GateError(wrapping: failure) == .unlock(failure))
+    }
+
+    @Test(arguments: [-3, -6, -8]) func `a wrapping key is gone as a device key is`(code: Int) {
+        #expect(UnlockFailure(domain: "CryptoTokenKit", code: code, own: "own") == .keyGone)
+        #expect(UnlockFailure(domain: "CryptoTokenKit", code: -7, own: "own") == .other(-7))
     }
 
     // MARK: What URLSession tells

@@ -98,6 +98,25 @@ struct RequestTests {
         #expect(try await flight.run { 2 } == 2)
     }
 
+    @Test func `a run that has to be finished goes on without callers`() async throws {
+        let flight = SingleFlight<Int>(isFinishedAlways: true)
+        let (started, gate, ended) = (Awaited(false), Awaited(false), Awaited(false))
+        let caller = Task {
+            try await flight.run {
+                started.update { $0 = true }
+                try await gate.wait(for: "the gate") { $0 ? () : nil }
+                try Task.checkCancellation()
+                ended.update { $0 = true }
+                return 1
+            }
+        }
+        try await started.wait(for: "the run") { $0 ? () : nil }
+        caller.cancel()
+        await #expect(throws: CancellationError.self) { try await caller.value }
+        gate.update { $0 = true }
+        try await ended.wait(for: "the run's end") { $0 ? () : nil }
+    }
+
     @Test func `a turnstile lets one in at a time, in order`() async throws {
         let (turnstile, inside) = (Turnstile(), Awaited((now: 0, most: 0)))
         await withTaskGroup(of: Void.self) { group in

@@ -15,11 +15,15 @@ struct Bench: Sendable {
     /// - Parameters:
     ///   - secrets: of an earlier start of the app.
     ///   - clock: nil: the system's.
+    ///   - store: has the secrets, if they are to be written in another way.
+    ///   - losing: answers of the gate.
     init(
         _ url: String, apple: SimulatedApple? = nil, attest: SimulatedAppAttest? = nil,
         passkeys: SimulatedPasskeys = SimulatedPasskeys(), secrets: MemorySecretStore = MemorySecretStore(),
         clock: ManualClock? = nil, trust: ServerTrust = ServerTrust(),
         developmentToken: String? = nil, network: any NetworkPath = UnobservedNetworkPath(),
+        unlock: any LocalUnlock = NoLocalUnlock(), store: (any SecretStore)? = nil,
+        losing: LostAnswers? = nil,
         _ change: (inout GateConfiguration) -> Void = { _ in }
     ) throws {
         let apple = try apple ?? SimulatedApple()
@@ -31,12 +35,14 @@ struct Bench: Sendable {
         (configuration.reconnection.burst, configuration.reconnection.perSecond) = (1_000, 1_000)
         change(&configuration)
         let lines = lines
-        let platform = ClientPlatform(
-            transport: try NIOTransport(trust: trust), appAttest: attest, passkeys: passkeys, secrets: secrets,
-            clock: clock ?? SystemClock(), network: network, random: { 0.5 }
+        let transport = try NIOTransport(trust: trust)
+        var platform = ClientPlatform(
+            transport: losing?.behind(transport) ?? transport, appAttest: attest, passkeys: passkeys,
+            secrets: store ?? secrets, clock: clock ?? SystemClock(), network: network, random: { 0.5 }
         ) { level, text in
             lines.update { $0.append("\(level) \(text)") }
         }
+        platform.unlock = unlock
         client = GateClient(configuration: configuration, platform: platform)
         (self.attest, self.passkeys, self.secrets) = (attest, passkeys, secrets)
     }

@@ -79,7 +79,7 @@ extension PlayerAccounts {
     // MARK: Requests
 
     /// - Parameter body: nil: none.
-    private func members(_ method: HTTPMethod, _ path: String, _ body: [UInt8]? = nil) async throws -> JSONMembers {
+    func members(_ method: HTTPMethod, _ path: String, _ body: [UInt8]? = nil) async throws -> JSONMembers {
         try requests.caller.members(of: try await tokens.send(method, path, body))
     }
 

@@ -6,8 +6,9 @@
 /// let connection = client.connect(ConnectionOptions(.account))
 /// ```
 ///
-/// Making a passkey and signing in are two dialogs of the system. An access token is in memory only, for some minutes;
-/// then the player signs in again: ``GateError/signInRequired``.
+/// Making a passkey and signing in are two dialogs of the system. An access token is in memory only, for some minutes.
+/// The refresh token that brings the next one is stored where ``ClientPlatform/unlock`` can unlock it; without that the
+/// player signs in again: ``GateError/signInRequired``.
 public final class PlayerAccounts: Sendable {
     /// The longest label, in bytes of UTF-8.
     public static let maximumLabelBytes = 64
@@ -16,11 +17,14 @@ public final class PlayerAccounts: Sendable {
     public let tokens: AccessTokens
 
     let issuer: TokenIssuer
+    let custody: RefreshCustody
     let requests: AccountRequests
     private let passkeys: any PasskeyAuthenticator
     private let clock: any ClientClock
-    private let attempts: OperationGuard
+    let attempts: OperationGuard
     private let signIns = SingleFlight<Void>()
+    /// The tokens of one sign-in are kept before those of another.
+    private let keeping = Turnstile()
     /// One dialog at a time.
     private let dialogs = Turnstile()
 
@@ -30,8 +34,10 @@ public final class PlayerAccounts: Sendable {
     ) {
         (self.issuer, self.requests, self.attempts) = (issuer, requests, attempts)
         (passkeys, clock) = (platform.passkeys, platform.clock)
+        custody = RefreshCustody(configuration, platform)
         tokens = AccessTokens(
-            PlayerTokenSource(issuer: issuer), requests.caller, configuration, platform.clock, attempts: attempts)
+            PlayerTokenSource(issuer: issuer, custody: custody), requests.caller, configuration, platform.clock,
+            attempts: attempts)
     }
 
     // MARK: Begin an account
@@ -66,14 +72,15 @@ public final class PlayerAccounts: Sendable {
 
     // MARK: Sign in
 
-    /// Has the player choose a passkey, and gets an access token for its account. Callers at the same time share one
-    /// dialog.
+    /// Has the player choose a passkey, and gets tokens for its account. Callers at the same time share one dialog.
+    ///
+    /// Where the refresh token can't be stored, as when the player chooses no PIN, the sign-in lasts as long as its
+    /// access token.
     public func signIn() async throws(GateError) {
         do {
             try await signIns.run { [self] in
                 let credential = try await usedPasskey()
-                let requested = clock.now
-                await tokens.keep(try await issuer.signIn(with: credential), requested: requested)
+                try await keep { [issuer] in try await issuer.signIn(with: credential) }
                 requests.caller.log.info("signed in with a passkey")
             }
         } catch {
@@ -81,11 +88,28 @@ public final class PlayerAccounts: Sendable {
         }
     }
 
+    /// Stores the refresh token, if the platform can unlock one, before the access token is used.
+    func keep(_ signIn: @Sendable () async throws -> TokenIssuer.Answer) async throws {
+        try await keeping.pass { [self] in
+            let requested = clock.now
+            let answer = try await signIn()
+            do { try await custody.begin(answer.refreshToken) } catch {
+                requests.caller.log.warning("the refresh token isn't stored: \(GateError(wrapping: error))")
+            }
+            await tokens.keep(answer, requested: requested)
+        }
+    }
+
     /// Whether there is an access token that isn't about to end.
     public var isSignedIn: Bool { get async { await tokens.isHeld } }
 
-    /// Forgets the access token.
-    public func signOut() async { await tokens.clearCachedState() }
+    /// Forgets the tokens, without telling the gate: see ``logOut(everywhere:)``.
+    public func signOut() async {
+        do { try await custody.clear(.loggedOut) } catch {
+            requests.caller.log.error("the refresh token is forgotten until the app ends: \(error)")
+        }
+        await tokens.clearCachedState()
+    }
 
     // MARK: Passkeys
 
@@ -116,7 +140,7 @@ public final class PlayerAccounts: Sendable {
 
     /// The same for a change, which only a player makes who has signed in: the body's member `passkey`.
     func freshPasskey() async throws -> [UInt8] {
-        guard await tokens.isHeld else { throw GateError.signInRequired }
+        try await tokens.bring()
         return try await usedPasskey().bytes
     }
 }

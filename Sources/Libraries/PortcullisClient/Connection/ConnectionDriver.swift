@@ -115,6 +115,8 @@ actor ConnectionDriver {
         if case .signInRequired = error {
             return canResume ? .comeBack(after: nil) : .end(ConnectionEnd(.failed, .askUser, error))
         }
+        // Coming back would show the dialog again and again.
+        if case .unlock = error { return .end(ConnectionEnd(.failed, .askUser, error)) }
         switch error.refusal?.reaction {
         case .newSession: return .end(ConnectionEnd(.sessionExpired, .connectAgain, error))
         case .giveUp: return .end(ConnectionEnd(.blocked, .giveUp, error))

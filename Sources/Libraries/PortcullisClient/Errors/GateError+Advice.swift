@@ -22,7 +22,7 @@ extension GateError {
         case .network, .timedOut: .after(Backoff.requests.first)
         case .appAttest(let failure): failure.isPassing ? .after(Backoff.requests.longest / 2) : .never
         case .passkey(let failure): failure.retry
-        case .signInRequired: .afterUserAction
+        case .unlock, .signInRequired: .afterUserAction
         case .circuitOpen(_, let seconds), .mustWait(_, let seconds): .after(seconds)
         case .storage, .deviceKey: .after(Backoff.requests.first)
         case .inputRefused(.queueFull): .after(Backoff.requests.first)
@@ -67,6 +67,7 @@ extension GateError {
         switch error {
         case let error as GateError: self = error
         case let error as AppAttestFailure: self = error == .unsupported ? .appAttestUnsupported : .appAttest(error)
+        case let error as UnlockFailure: self = .unlock(error)
         case let error as PasskeyFailure: self = .passkey(error)
         case let error as NetworkProblem: self = .network(error)
         case let error as AnswerFault: self = .malformedAnswer(error)

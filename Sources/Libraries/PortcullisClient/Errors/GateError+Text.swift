@@ -6,6 +6,7 @@ extension GateError: CustomStringConvertible {
         case .appAttestUnsupported: "App Attest is not supported on this device"
         case .appAttest(let failure): "Apple's App Attest service failed: \(failure)"
         case .passkey(let failure): "the passkey can't be used: \(failure)"
+        case .unlock(let failure): "the refresh token wasn't unlocked: \(failure)"
         case .signInRequired: "nobody has signed in, or the sign-in has ended"
         case .deviceKey(let reason): "the device key can't be used: \(reason)"
         case .storage(let reason): "the keychain failed: \(reason)"
@@ -42,6 +43,7 @@ extension GateError {
             "This device can't prove that the app is genuine. App Attest needs a real iPhone or iPad."
         case .appAttest(let failure): failure.userMessage
         case .passkey(let failure): failure.userMessage
+        case .unlock(let failure): failure.userMessage
         case .signInRequired: "Please sign in."
         case .clockSkew: "The clock of this device is wrong. Set it in Settings, or let it be set automatically."
         case .refused(let refusal): Self.userMessage(for: refusal)

@@ -12,7 +12,9 @@ public enum GateError: Error, Sendable, Equatable {
     case appAttest(AppAttestFailure)
     /// A passkey can't be made or used.
     case passkey(PasskeyFailure)
-    /// There is no access token of a player, and only a passkey brings one: ``PlayerAccounts/signIn()``.
+    /// The stored refresh token wasn't unlocked.
+    case unlock(UnlockFailure)
+    /// There is no access token of a player, and only a sign-in brings one: ``PlayerAccounts/signIn()``.
     case signInRequired
     /// The device key can't be made or used, perhaps only at the moment.
     case deviceKey(String)

@@ -3,6 +3,8 @@
 public struct ClientPlatform: Sendable {
     public var appAttest: any AppAttestService
     public var passkeys: any PasskeyAuthenticator
+    /// Without one no refresh token is stored: players sign in again when their access token has ended.
+    public var unlock: any LocalUnlock = NoLocalUnlock()
     public var deviceKeys: any DeviceKeyMaker
     public var secrets: any SecretStore
     public var clock: any ClientClock

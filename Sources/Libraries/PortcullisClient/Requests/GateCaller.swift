@@ -17,6 +17,9 @@ struct GateCaller: Sendable {
     /// The server's clock is ahead by this many seconds; nil before the first answer.
     var clockDifference: Double? { difference.withLock(\.seconds) }
 
+    /// In seconds since 1970; before the first answer by the device's clock.
+    var serverTime: Double { clock.date.timeIntervalSince1970 + (clockDifference ?? 0) }
+
     /// - Throws: ``GateError``; an answer of any status but a redirection is returned.
     func call(_ request: GateRequest, within seconds: Double) async throws -> GateResponse {
         let sent = clock.date.timeIntervalSince1970

@@ -69,7 +69,8 @@ actor OperationGuard {
     private func note(_ error: GateError) {
         switch error {
         // Nothing was tried, or nobody waits for it any more.
-        case .cancelled, .circuitOpen, .mustWait, .configuration, .appAttestUnsupported, .passkey, .signInRequired:
+        case .cancelled, .circuitOpen, .mustWait, .configuration, .appAttestUnsupported, .passkey, .unlock,
+            .signInRequired:
             return
         default: break
         }

@@ -1,6 +1,7 @@
 /// One run of an operation at a time. Callers that come meanwhile wait for its result.
 ///
-/// A caller that is cancelled leaves alone; the run is cancelled when all have left.
+/// A caller that is cancelled leaves alone. When all have left the run is cancelled, unless it has to be finished: then
+/// those who come later join it.
 final class SingleFlight<Value: Sendable>: Sendable {
     private struct Flight {
         let number: Int
@@ -14,6 +15,9 @@ final class SingleFlight<Value: Sendable>: Sendable {
     }
 
     private let state = Locked(State())
+    private let isFinishedAlways: Bool
+
+    init(isFinishedAlways: Bool = false) { self.isFinishedAlways = isFinishedAlways }
 
     func run(_ operation: @escaping @Sendable () async throws -> Value) async throws -> Value {
         let race = Race<Value>()
@@ -57,7 +61,7 @@ final class SingleFlight<Value: Sendable>: Sendable {
         let abandoned = state.withLock { state -> Task<Void, Never>? in
             guard state.flight?.number == number else { return nil }
             state.flight?.waiting[caller] = nil
-            guard let flight = state.flight, flight.waiting.isEmpty else { return nil }
+            guard !isFinishedAlways, let flight = state.flight, flight.waiting.isEmpty else { return nil }
             // Callers that come from now on begin anew.
             state.flight = nil
             return flight.task

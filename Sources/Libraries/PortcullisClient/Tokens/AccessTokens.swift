@@ -16,6 +16,8 @@ public actor AccessTokens {
     private let attempts: OperationGuard
     private let flight = SingleFlight<AccessToken>()
     private var cache = TokenCache()
+    /// Counts what replaces or forgets the token besides its renewal.
+    private var changes = 0
 
     init(
         _ issuer: any TokenSource, _ caller: GateCaller, _ configuration: GateConfiguration, _ clock: any ClientClock,
@@ -126,11 +128,14 @@ public actor AccessTokens {
     // MARK: State
 
     /// Forgets the access token. The keys stay.
-    public func clearCachedState() { cache.clear() }
+    public func clearCachedState() {
+        changes += 1
+        cache.clear()
+    }
 
     /// Forgets the access token and the App Attest key. The next use makes and registers a new one.
     public func clearAttestKey() async {
-        cache.clear()
+        clearCachedState()
         await issuer.key.clear()
     }
 
@@ -144,9 +149,13 @@ public actor AccessTokens {
     ///
     /// - Parameter requested: when it was asked for, in seconds of the client's clock.
     func keep(_ answer: TokenIssuer.Answer, requested: Double) {
+        changes += 1
         _ = cache.keep(
             answer.text, lifetime: answer.lifetime, requested: requested, isDevelopment: answer.isDevelopment)
     }
+
+    /// Brings a token, if there is none.
+    func bring() async throws { _ = try await token() }
 
     private func token() async throws -> AccessToken {
         if let token = cache.fresh(at: clock.now) { return token }
@@ -158,9 +167,14 @@ public actor AccessTokens {
 
     private var fresh: AccessToken? { cache.fresh(at: clock.now) }
 
+    /// What was begun before a sign-in or a log-out isn't used after it.
     private func renew() async throws -> AccessToken {
-        let requested = clock.now
+        let (requested, changes) = (clock.now, changes)
         let answer = try await issuer.newToken()
+        guard changes == self.changes else {
+            if let fresh { return fresh }
+            return try await renew()
+        }
         return cache.keep(
             answer.text, lifetime: answer.lifetime, requested: requested, isDevelopment: answer.isDevelopment)
     }

@@ -12,6 +12,8 @@ actor TokenIssuer: TokenSource {
         let text: String
         let lifetime: Int
         let isDevelopment: Bool
+        /// The successor, or the first one, with players' tokens.
+        var refreshToken: RefreshToken?
     }
 
     nonisolated let key: AttestedKey
@@ -103,13 +105,42 @@ actor TokenIssuer: TokenSource {
 
     // MARK: Players
 
+    /// The server's, in seconds since 1970, as far as it is known.
+    nonisolated var serverTime: Double { caller.serverTime }
+
     /// Of the device key: a passkey's challenge is bound to it.
     func thumbprint() async throws -> String { BinaryText.base64URL(try await deviceKey.key().thumbprint) }
 
-    /// Exchanges what a passkey has signed for an access token of its account.
+    /// Exchanges what a passkey has signed for tokens of its account.
     func signIn(with credential: PasskeyCredential) async throws -> Answer {
-        let response = try await post(AccountPath.signIn) { _, _ in credential.bytes }
-        return try Self.answer(try caller.members(of: response), token: "accessToken", lifetime: "expiresIn")
+        try await pair(AccountPath.signIn, credential.bytes)
+    }
+
+    /// Exchanges an assertion of a device that has joined.
+    func signIn(withDevice body: [UInt8]) async throws -> Answer { try await pair(AccountPath.deviceSignIn, body) }
+
+    /// Uses a refresh token. The successor has to be stored before anything else is done with the answer.
+    func refresh(_ token: String) async throws -> Answer {
+        try await pair(AccountPath.refresh, JSONText.object { $0.add("refreshToken", token) })
+    }
+
+    private func pair(_ path: String, _ body: [UInt8]) async throws -> Answer {
+        let members = try caller.members(of: try await post(path) { _, _ in body })
+        var answer = try Self.answer(members, token: "accessToken", lifetime: "expiresIn")
+        answer.refreshToken = try Self.refreshToken(members, at: caller.serverTime)
+        return answer
+    }
+
+    private static func refreshToken(_ members: JSONMembers, at time: Double) throws -> RefreshToken? {
+        guard members["refreshToken"] != nil else { return nil }
+        guard let text = members.string("refreshToken"), RefreshToken.bytes.contains(text.utf8.count),
+            text.utf8.allSatisfy(\.isVisibleASCII)
+        else { throw GateError.malformedAnswer(.member("refreshToken")) }
+        guard members["refreshExpiresIn"] != nil else { return RefreshToken(text: text, end: nil) }
+        guard let seconds = members.integer("refreshExpiresIn"), seconds >= 0 else {
+            throw GateError.malformedAnswer(.member("refreshExpiresIn"))
+        }
+        return RefreshToken(text: text, end: time + Double(min(seconds, Int64(RefreshToken.longestLife))))
     }
 
     // MARK: Requests with a proof

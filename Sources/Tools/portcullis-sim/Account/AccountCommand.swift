@@ -8,7 +8,7 @@ struct AccountCommand: AsyncParsableCommand {
         abstract: "Simulates a player with passkeys: with the client library and a virtual authenticator.",
         subcommands: [
             SignUp.self, SignIn.self, AddPasskey.self, Join.self, Devices.self, Remove.self, Recover.self,
-            Connect.self,
+            Connect.self, State.self, LogOut.self,
         ])
 
     struct SignUp: AsyncParsableCommand {
@@ -61,9 +61,17 @@ struct AccountCommand: AsyncParsableCommand {
 
         @OptionGroup var player: AccountOptions
 
+        @Flag(help: "By the device of --device, which has joined, instead of a passkey.")
+        var byDevice = false
+
+        func validate() throws {
+            guard !byDevice || player.device != nil else { throw ValidationError("--device is missing.") }
+        }
+
         func run() async throws {
-            let headers = try await player.player().signedIn {
-                try await $0.tokens.authorizationHeaders(for: "/", method: .get)
+            let headers = try await player.player().use {
+                if byDevice { try await $0.signInWithDevice() } else { try await $0.signIn() }
+                return try await $0.tokens.authorizationHeaders(for: "/", method: .get)
             }
             let token = headers["Authorization"].map { $0.drop { $0 != " " }.dropFirst() } ?? ""
             SimOutput.say(String(token))

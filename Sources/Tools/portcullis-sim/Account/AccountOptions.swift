@@ -21,6 +21,9 @@ struct AccountOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: "The passkey that the player chooses; by default the newest.")
     var with: String?
 
+    @Option(help: "Keeps the refresh token in the authenticator's file, sealed under this PIN.")
+    var pin: String?
+
     func validate() throws {
         if let with, Data(base64URL: with) == nil { throw ValidationError("--with takes the identifier of a passkey.") }
     }
@@ -33,6 +36,7 @@ struct AccountOptions: ParsableArguments {
         var platform = ClientPlatform(
             transport: SimulatedTransport(http: try gateway.requests(on: reactor)),
             passkeys: TwoAuthenticators(using: file, making: other ?? file), secrets: file)
+        if let pin { platform.unlock = SimulatedUnlock(pin: pin) }
         let known = try device.map {
             try DeviceFile.keptOrNew(
                 at: $0, team: tokens.team ?? "ABCDE12345", bundle: tokens.bundle ?? "com.example.mud")
@@ -91,12 +95,15 @@ struct SimulatedPlayer {
 
     /// - Throws: an `ExitCode`, after the reason was reported.
     func signedIn<Value>(_ body: (PlayerAccounts) async throws -> Value) async throws -> Value {
-        do {
-            try await accounts.signIn()
+        try await use { accounts in
+            if try await accounts.authenticationState() != .authenticated { try await accounts.signIn() }
             return try await body(accounts)
-        } catch let error as GateError {
-            throw failure(error)
         }
+    }
+
+    /// - Throws: an `ExitCode`, after the reason was reported.
+    func use<Value>(_ body: (PlayerAccounts) async throws -> Value) async throws -> Value {
+        do { return try await body(accounts) } catch let error as GateError { throw failure(error) }
     }
 
     private func failure(_ error: GateError) -> any Error {
