@@ -18,7 +18,7 @@ package enum WebClientPage {
         scriptHashes: scriptHash, passkeyScriptHash, styleHash: styleHash)
 
     private static let scriptHash = "J+ZAXYFD9XDL82pVCuygfMnpW9GqnuCHWYHRF37NcFw="
-    private static let passkeyScriptHash = "gTSQQfknUKcAm1fnPAuIyyaDtdkqhb2PloD6xp8PhaI="
+    private static let passkeyScriptHash = "t6WUTMjKucPmopvA5MM9i5YzRZR2KGnmdkYSnnTGxG8="
     private static let styleHash = "oRlvgfJ7zrCezVHGvLKmWuu3OgPNUtDFr42+y5I5X+Q="
 
     /// As it is in the program, without the operator's texts.
