@@ -8,7 +8,7 @@ import Reactors
 import WireText
 
 /// `/api/auth/…`: players sign up, sign in and manage their passkeys and devices. Reactor thread, except for what reads
-/// bodies, verifies signatures and waits for the store; the answer is sent on the reactor.
+/// long bodies, verifies signatures and waits for the store; the answer is sent on the reactor.
 ///
 /// Whoever shows a credential is authenticated by the gate, as for a ticket.
 final class AccountEndpoints {
@@ -46,12 +46,12 @@ final class AccountEndpoints {
         let note: AccountAct.Record = { record.refuseUnwritten($0, context) }
         switch path {
         case .signInOptions:
-            run(exchange, issuing, context) { [signIn = SignIn(services)] in
+            issue(exchange, for: request, context) { [signIn = SignIn(services)] in
                 signIn.options(request).map(JSONAnswers.options)
             }
         case .signIn, .deviceSignIn, .tokenValidation: signIn(exchange, path, request, context)
         case .deviceSignInOptions:
-            run(exchange, issuing, context) { [signIn = DeviceSignIn(services)] in
+            issue(exchange, for: request, context) { [signIn = DeviceSignIn(services)] in
                 signIn.options(request).map(JSONAnswers.challenge)
             }
         case .logOut:
@@ -211,14 +211,33 @@ final class AccountEndpoints {
             let outcome = await body()
             pinned.reactor.submit {
                 let (exchange, endpoints) = pinned.value
-                switch outcome {
-                case .success(let answer): endpoints.respond(exchange, answer)
-                case .failure(let refused):
-                    endpoints.refuse(exchange, endpoints.counting(refused.refusal, context), context)
-                }
+                endpoints.conclude(exchange, outcome, context)
                 pending.end()
             }
         }
+    }
+
+    private func conclude(
+        _ exchange: HTTPExchange, _ outcome: Result<HTTPAnswer, RefusedRequest>, _ context: RequestContext
+    ) {
+        switch outcome {
+        case .success(let answer): respond(exchange, answer)
+        case .failure(let refused): refuse(exchange, counting(refused.refusal, context), context)
+        }
+    }
+
+    // MARK: On the reactor
+
+    /// A body that takes no time to read: one that asks for a challenge has a thumbprint.
+    private static let shortBodyBytes = 1_024
+
+    /// Issues a challenge. Nothing is stored.
+    private func issue(
+        _ exchange: HTTPExchange, for request: TokenRequest, _ context: RequestContext,
+        _ body: @escaping @Sendable () -> Result<HTTPAnswer, RefusedRequest>
+    ) {
+        guard request.body.count <= Self.shortBodyBytes else { return run(exchange, issuing, context) { body() } }
+        conclude(exchange, body(), context)
     }
 
     /// What was signed for a change, and is wrong, counts as a failed sign-in. The gate has counted the credentials.
