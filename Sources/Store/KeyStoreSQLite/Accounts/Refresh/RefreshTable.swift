@@ -129,10 +129,7 @@ enum RefreshTable {
             arguments: arguments
         ).map { RefreshFamilyEnd(of: try name($0), from: try StoredValue.account($0[1])) }
         guard !ended.isEmpty else { return 0 }
-        // Gateways look for what is new, whatever clock the time is of.
-        let noted = max(time, try now(in: database))
-        for family in ended { try AccountEndTable.note(family, at: noted, in: database) }
-        for account in Set(ended.map(\.account)) { try AccountEndTable.forgetOldest(of: account, in: database) }
+        try note(ended, at: time, in: database)
         try database.cachedStatement(sql: "DELETE FROM refresh_family" + condition).execute(arguments: arguments)
         try noteChange(in: database)
         return ended.count
@@ -147,16 +144,26 @@ enum RefreshTable {
         let begin = Data(last?.bytes ?? [])
         let page = try Row.fetchAll(
             database.cachedStatement(
-                sql: "SELECT family_id FROM refresh_family WHERE family_id > ? ORDER BY family_id LIMIT ?"),
+                sql: "SELECT family_id, account_id FROM refresh_family WHERE family_id > ? ORDER BY family_id LIMIT ?"),
             arguments: [begin, RefreshLimits.maximumExpired]
-        ).map(name)
-        guard let end = page.last else { return [] }
-        let noted = max(time, try now(in: database))
-        for family in page { try AccountEndTable.note(family, at: noted, in: database) }
+        ).map(end)
+        guard let end = page.last?.family else { return [] }
+        try note(page, at: time, in: database)
         try database.cachedStatement(sql: "DELETE FROM refresh_family WHERE family_id > ? AND family_id <= ?")
             .execute(arguments: [begin, Data(end.bytes)])
         try noteChange(in: database)
-        return page
+        return page.map(\.family)
+    }
+
+    /// Gateways look for what is new, whatever clock the time is of.
+    private static func note(_ families: [RefreshFamilyEnd], at time: Int64, in database: Database) throws {
+        let noted = max(time, try now(in: database))
+        for family in families { try AccountEndTable.note(family, at: noted, in: database) }
+        for account in Set(families.map(\.account)) { try AccountEndTable.forgetOldest(of: account, in: database) }
+    }
+
+    private static func end(_ row: Row) throws -> RefreshFamilyEnd {
+        RefreshFamilyEnd(of: try name(row), from: try StoredValue.account(row[1]))
     }
 
     private static func condition(_ families: RefreshEnding) -> (String, subject: [UInt8]?) {
