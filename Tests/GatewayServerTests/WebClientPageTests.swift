@@ -84,7 +84,8 @@ struct WebClientPageTests {
         #expect(!page(false).contains("id=\"passkeys\""))
         for text in [
             "data-origin=\"wss://play.example\" data-sign-up=\"proven\"", ">Sign in with a passkey</button>",
-            ">Make a passkey</button>", "autocomplete=\"username webauthn\"",
+            ">Make a passkey</button>", ">Sign out</button>", ">Sign out everywhere</button>",
+            "autocomplete=\"username webauthn\"",
         ] {
             #expect(page(true).contains(text), "\(text)")
         }

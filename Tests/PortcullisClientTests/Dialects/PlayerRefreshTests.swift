@@ -151,6 +151,22 @@ struct PlayerRefreshTests {
         #expect(server.requests.count == 1)
     }
 
+    @Test func `a sign-in during a use is the one that counts`() async throws {
+        let (server, isOpen) = try await slowServer()
+        let accounts = try await signedIn(bench(server.url))
+        let call = Task { try await Self.authorization(accounts) }
+        _ = try await server.request(0)
+        try await accounts.keep {
+            TokenIssuer.Answer(
+                text: "another", lifetime: 900, isDevelopment: false,
+                refreshToken: RefreshToken(text: "another0", end: nil))
+        }
+        isOpen.update { $0 = true }
+        #expect(try await call.value == "DPoP another")
+        #expect(Self.used(server).first == "refresh0" && Self.used(server).count { $0 == "refresh0" } == 1)
+        #expect(try await Self.authorization(accounts) == "DPoP another")
+    }
+
     @Test func `a log-out that the keychain doesn't take holds until the app ends`() async throws {
         let store = StubbornStore(secrets)
         let accounts = try await signedIn(bench(store: store))

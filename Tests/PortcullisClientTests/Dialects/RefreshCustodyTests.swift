@@ -110,6 +110,17 @@ struct RefreshCustodyTests {
         #expect(try await custody(unlock).token(at: Self.now) == "first")
     }
 
+    @Test func `an unlock's other errors are none of the network`() async throws {
+        struct Odd: LocalUnlock {
+            func makeKey() async throws -> Data { Data() }
+            func secret(of restoration: Data, salt: Data) async throws -> Data { throw POSIXError(.EIO) }
+            func pin(attemptsLeft: Int?) async throws -> String? { throw CancellationError() }
+        }
+        try await custody(TypedPIN(nil)).begin(token("first"))
+        await #expect(throws: UnlockFailure.other(-1)) { try await custody(Odd()).token(at: Self.now) }
+        await #expect(throws: UnlockFailure.cancelled) { try await custody(Odd()).begin(token("second")) }
+    }
+
     @Test func `a wrapping key that never comes back clears the token`() async throws {
         let unlock = TypedPIN(nil)
         try await custody(unlock).begin(token("first"))

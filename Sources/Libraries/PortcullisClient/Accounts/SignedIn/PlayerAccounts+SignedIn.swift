@@ -29,7 +29,8 @@ extension PlayerAccounts {
         }
     }
 
-    /// Signs in by this device, which has joined an account: without a dialog for a passkey.
+    /// Signs in by this device, which has joined an account: without a dialog for a passkey. The refresh token is kept
+    /// as by ``signIn()``.
     public func signInWithDevice() async throws(GateError) {
         do {
             let thumbprint = try await issuer.thumbprint()
@@ -42,7 +43,7 @@ extension PlayerAccounts {
             guard let challenge = members.bytes("challenge", PasskeyOptions.challengeBytes) else {
                 throw GateError.malformedAnswer(.member("challenge"))
             }
-            try await signIn(over: challenge, for: jkt)
+            try await keep { [self] in try await answer(to: challenge, for: jkt) }
             requests.caller.log.info("signed in by the device")
         } catch {
             throw GateError(wrapping: error)
@@ -50,10 +51,10 @@ extension PlayerAccounts {
     }
 
     /// No other assertion is over the same statement.
-    private func signIn(over challenge: [UInt8], for jkt: [UInt8]) async throws {
+    private func answer(to challenge: [UInt8], for jkt: [UInt8]) async throws -> TokenIssuer.Answer {
         let statement = Array("portcullis device sign-in\0".utf8) + challenge + jkt
-        try await requests.assertions.use { [self] key in
-            try await requests.assertions.sign(statement, by: key) { [self] assertion in
+        return try await requests.assertions.use { [self] key in
+            try await requests.assertions.sign(statement, by: key) { [issuer] assertion in
                 let body = JSONText.object {
                     $0.add("assertion") {
                         $0.add("keyId", key)
@@ -61,7 +62,7 @@ extension PlayerAccounts {
                         $0.add("challenge", BinaryText.base64URL(challenge))
                     }
                 }
-                try await keep { [issuer] in try await issuer.signIn(withDevice: body) }
+                return try await issuer.signIn(withDevice: body)
             }
         }
     }

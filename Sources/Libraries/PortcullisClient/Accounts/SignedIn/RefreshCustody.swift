@@ -54,10 +54,10 @@ actor RefreshCustody {
 
     private func store(first token: RefreshToken) async throws {
         let clearings = clearings
-        let restoration = try await unlock.makeKey()
+        let restoration = try await asked { try await unlock.makeKey() }
         let salt = Data((0..<UnlockedKey.saltBytes).map { _ in UInt8.random(in: .min ... .max) })
-        let pin = try await unlock.pin(attemptsLeft: nil)
-        let secret = try await unlock.secret(of: restoration, salt: salt)
+        let pin = try await asked { try await unlock.pin(attemptsLeft: nil) }
+        let secret = try await asked { try await unlock.secret(of: restoration, salt: salt) }
         // A log-out may have come meanwhile.
         guard clearings == self.clearings else { throw UnlockFailure.cancelled }
         let key = try UnlockedKey(secret: secret, pin: pin, salt: salt)
@@ -98,7 +98,9 @@ actor RefreshCustody {
         guard left > 0 else { throw try lost(.tooManyWrongPINs, .wrongPIN(attemptsLeft: 0)) }
         let pin = stored.hasPIN ? try await typedPIN(attemptsLeft: left) : nil
         let secret: Data
-        do { secret = try await unlock.secret(of: stored.restoration, salt: stored.salt) } catch UnlockFailure.keyGone {
+        do {
+            secret = try await asked { try await unlock.secret(of: stored.restoration, salt: stored.salt) }
+        } catch UnlockFailure.keyGone {
             throw try lost(.unlockLost, .keyGone, unlessChanged: stored)
         }
         // A log-out, or a sign-in, may have come meanwhile.
@@ -119,8 +121,17 @@ actor RefreshCustody {
 
     private func typedPIN(attemptsLeft left: Int) async throws -> String {
         // The app may ask for no PIN any more: then the player signs in again.
-        guard let pin = try await unlock.pin(attemptsLeft: left) else { throw UnlockFailure.cancelled }
+        guard let pin = try await asked({ try await unlock.pin(attemptsLeft: left) }) else {
+            throw UnlockFailure.cancelled
+        }
         return pin
+    }
+
+    /// Any other error of an unlock isn't one of the network, after which the dialog would be shown again.
+    private func asked<Value: Sendable>(_ call: () async throws -> Value) async throws -> Value {
+        do { return try await call() } catch let error as UnlockFailure { throw error } catch is CancellationError {
+            throw UnlockFailure.cancelled
+        } catch { throw UnlockFailure.other(-1) }
     }
 
     /// The key doesn't open the token.
