@@ -147,7 +147,7 @@ enum TextComparisonTable {
             "Session/Relay/Inspection/GatewayFigures",
             "Session/Relay/Internal/GatewayInspection",
             "Session/Relay/RequestContext",
-            "Session/Relay/Session/Session+Log",
+            "Session/Relay/Session/SessionStage+Log",
             "Session/RelayCore/Targets/Route",
             "Session/RelayCore/Targets/RouteOptions",
             "Session/RelayCore/Targets/TargetFault",

@@ -34,7 +34,7 @@ struct ArrivalTests {
         bench.network.settle()
         #expect(bench.target.isConnected && client.link.arrival?.isUndecided == true)
         client.say(#"{"type":"hello"}"#)
-        #expect(client.link.arrival?.isUndecided == false && client.session?.dialectKind == .typed)
+        #expect(client.link.arrival?.isUndecided == false && client.newcomer?.dialectKind == .typed)
         client.say(Self.connect)
         #expect(client.link.arrival == nil && bench.network.targets.count == 1)
     }
@@ -57,7 +57,7 @@ struct ArrivalTests {
         bench.network.answer = .hangs
         let client = try bench.client(nil)
         client.say("look")
-        #expect(client.session?.passesUnchanged == true && client.link.arrival != nil)
+        #expect(client.newcomer?.passesUnchanged == true && client.link.arrival != nil)
         connectTarget()
         #expect(client.link.arrival == nil)
     }

@@ -200,14 +200,14 @@ private struct Walk {
         for (index, connection) in connections.enumerated() {
             // One event in base64; and what is said again after a resume.
             let more = 12_000 + (index > 0 ? 2 * said.utf8.count + 10_000 : 0)
-            let (queued, pending) = (connection.socket.queuedBytes, connection.session?.pending.count ?? 0)
+            let (queued, pending) = (connection.socket.queuedBytes, connection.link.stage?.pending.count ?? 0)
             if queued > clientMark + more { problems.append("\(queued) bytes wait for connection \(index)") }
             if pending > clientMark + target.pieceBytes { problems.append("\(pending) bytes are pending") }
         }
         if target.queuedBytes > targetMark + 3_000 {
             problems.append("\(target.queuedBytes) bytes wait for the target")
         }
-        let sessions = Set(connections.compactMap { $0.session.map(ObjectIdentifier.init) })
+        let sessions = Set(connections.compactMap { $0.link.stage.map(ObjectIdentifier.init) })
         if bench.sessionCount < sessions.count { problems.append("a session isn't in a table") }
         for connection in connections where connection.link.resumption?.isMoving == true {
             problems.append("a session is still on its way")

@@ -116,7 +116,7 @@ private enum SessionLeak {
 
 extension Bench {
     fileprivate func sessions(on loop: Int) -> [Session] {
-        network.run(on: loops[loop]) { tables[loop].keys.compactMap { tables[loop].session($0) } }
+        network.run(on: loops[loop]) { tables[loop].keys.compactMap { tables[loop].session($0) as? Session } }
     }
 }
 

@@ -27,6 +27,7 @@ struct TestClient {
     }
 
     var session: Session? { link.session }
+    var newcomer: Newcomer? { link.newcomer }
 
     /// Sends a text message, and lets everything come of it.
     func say(_ text: String) {

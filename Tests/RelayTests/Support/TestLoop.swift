@@ -145,6 +145,7 @@ final class TestTimer: SessionTimer {
 
     func arm(at deadline: UInt64, calling target: any TimerTarget) {
         loop.preconditionOnThread()
+        precondition(self.target.map { $0 === target } ?? true, "an armed timer was given another target")
         self.deadline = deadline
         self.target = target
     }

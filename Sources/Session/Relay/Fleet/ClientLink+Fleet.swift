@@ -8,12 +8,12 @@ extension ClientLink {
     /// meanwhile.
     ///
     /// - Returns: false if it can't be anywhere else.
-    func seekElsewhere(_ request: ResumeRequest, _ session: Session) -> Bool {
-        guard arrival?.permit != nil, let fleetRelay = session.settings.fleetRelay,
-            SessionIdentity.isID(request.sessionID), session.dialectKind?.resumes == true,
-            !session.settings.drain.isDraining, !session.settings.drain.isHandingOver
+    func seekElsewhere(_ request: ResumeRequest, _ newcomer: Newcomer) -> Bool {
+        guard newcomer.arrival.permit != nil, let fleetRelay = newcomer.settings.fleetRelay,
+            SessionIdentity.isID(request.sessionID), newcomer.dialectKind?.resumes == true,
+            !newcomer.settings.drain.isDraining, !newcomer.settings.drain.isHandingOver
         else { return false }
-        holdForRemote(session)
+        holdForRemote(newcomer)
         let here = LoopBound(self, to: loop)
         fleetRelay.find(request.sessionID) { found in
             here.loop.submit { here.value.found(found, request, fleetRelay) }
@@ -22,37 +22,36 @@ extension ClientLink {
     }
 
     private func found(_ found: Whereabouts, _ request: ResumeRequest, _ fleetRelay: FleetRelay) {
-        guard let session, resumption != nil else { return }
+        guard let newcomer, resumption != nil else { return }
         switch found {
         case .unknown: remoteFailed(.expired)
         case .unavailable: remoteFailed(.unavailable)
-        case .elsewhere where session.settings.drain.isDraining || session.settings.drain.isHandingOver:
+        case .elsewhere where newcomer.settings.drain.isDraining || newcomer.settings.drain.isHandingOver:
             remoteFailed(.unavailable)
-        case .elsewhere(let peer): ask(peer, for: request, session, fleetRelay)
+        case .elsewhere(let peer): ask(peer, for: request, newcomer, fleetRelay)
         }
     }
 
     private func ask(
-        _ peer: FleetPeer, for request: ResumeRequest, _ session: Session, _ fleetRelay: FleetRelay
+        _ peer: FleetPeer, for request: ResumeRequest, _ newcomer: Newcomer, _ fleetRelay: FleetRelay
     ) {
-        guard let target = arrival?.request.target,
-            let request = RemoteRequest(request, target: target, dialect: session.dialectKind)
-        else {
+        let target = newcomer.arrival.request.target
+        guard let request = RemoteRequest(request, target: target, dialect: newcomer.dialectKind) else {
             return remoteFailed(.invalid)
         }
         // It holds itself until it is over.
         guard let client = RemoteClient(client, by: sessions.gate.carrier),
             RemoteSession(
-                request, of: client, at: peer, fleetRelay, settings: session.settings, sessions: sessions, loop: loop,
+                request, of: client, at: peer, fleetRelay, settings: newcomer.settings, sessions: sessions, loop: loop,
                 for: self) != nil
         else { return remoteFailed(.unavailable) }
     }
 }
 
 extension ClientLink: RemoteAsker {
-    /// The link's own session isn't needed any more.
+    /// The newcomer isn't needed any more.
     func remoteAgreed(_ remote: RemoteSession, as principal: [UInt8]?) {
-        guard let resumption = leaveSession(for: remote) else { return remote.abandon() }
+        guard let resumption = leaveNewcomer(for: remote) else { return remote.abandon() }
         remote.attach(to: self)
         for piece in resumption.held {
             piece.bytes.withUnsafeBytes { remote.clientSent($0, isText: piece.isText, isLast: piece.isLast) }

@@ -54,7 +54,7 @@ extension RelayServer {
     /// Takes all sessions that can go off their reactors.
     package func freezeSessions() -> [FrozenSession] {
         let carrier = carrier
-        return onReactors { table, _ in table.all.compactMap { $0.freeze(by: carrier) } }.flatMap(\.self)
+        return onReactors { table, _ in table.all.compactMap { ($0 as? Session)?.freeze(by: carrier) } }.flatMap(\.self)
     }
 
     /// Sessions that can go, and couldn't at the moment when they were to be frozen.

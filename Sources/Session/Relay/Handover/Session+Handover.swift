@@ -20,13 +20,7 @@ enum MoveReadiness {
 
 // MARK: In the process that is replaced
 
-extension Session {
-    /// Another process goes on with it.
-    func handedOver() {
-        leave()
-        settings.metrics.sessionEnded(EndReason.handedOver)
-    }
-
+extension SessionStage {
     /// Sends its client away, if the session can go to another process without it.
     func prepareToMove(by carrier: PrincipalCarrier) -> MoveReadiness {
         guard machine.isUnderway else { return .staying }
@@ -45,7 +39,7 @@ extension Session {
 
     func waitsToMove(by carrier: PrincipalCarrier) -> Bool { machine.isDetached && isMovable(by: carrier) }
 
-    private func isMovable(by carrier: PrincipalCarrier) -> Bool {
+    fileprivate func isMovable(by carrier: PrincipalCarrier) -> Bool {
         guard let translation, translation.value.isResumable, machine.isResumable,
             let leg, leg.isConnected, leg.tlsVersion == nil, endOfTarget == nil
         else { return false }
@@ -70,6 +64,14 @@ extension Session {
     /// Its client hasn't closed in time.
     func dropSentAway() {
         if let link, link.isSentAway { link.socket?.drop() }
+    }
+}
+
+extension Session {
+    /// Another process goes on with it.
+    func handedOver() {
+        leave()
+        settings.metrics.sessionEnded(EndReason.handedOver)
     }
 
     /// Takes the session off its loop, as it is. ``thaw()`` or ``handedOver()`` follows.

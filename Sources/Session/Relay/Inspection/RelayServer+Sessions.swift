@@ -51,7 +51,7 @@ extension RelayServer {
 
     /// - Returns: what each reactor has found.
     private func survey<Result: Sendable>(
-        into empty: Result, visit: @escaping @Sendable (inout Result, Session) -> Void
+        into empty: Result, visit: @escaping @Sendable (inout Result, SessionStage) -> Void
     ) async -> [Result] {
         await withTaskGroup(of: Result.self) { group in
             for table in tables.withLock({ $0 }) {

@@ -6,11 +6,11 @@
 final class SessionSurvey<Result: Sendable> {
     private let table: SessionTable
     private let loop: any SessionLoop
-    private let keys: [ObjectIdentifier]
+    private let keys: [Int]
     private let slice: UInt64
     private var position = 0
     private var result: Result
-    private let visit: (inout Result, Session) -> Void
+    private let visit: (inout Result, SessionStage) -> Void
     private let done: (Result) -> Void
 
     /// - Parameters:
@@ -19,7 +19,7 @@ final class SessionSurvey<Result: Sendable> {
     init(
         _ table: SessionTable, on loop: any SessionLoop, into result: Result,
         slice: UInt64 = UInt64(SurveyLimits.sliceNanoseconds),
-        visit: @escaping (inout Result, Session) -> Void, done: @escaping (Result) -> Void
+        visit: @escaping (inout Result, SessionStage) -> Void, done: @escaping (Result) -> Void
     ) {
         self.table = table
         self.loop = loop

@@ -1,9 +1,9 @@
 import Admission
 import RelayCore
 
-/// A client that is admitted: what its session begins with, what it has asked for by its upgrade, and the choice of its
-/// dialect. Its link has it until the session is connected to its target, or the one that the client resumes has come,
-/// so that no session keeps it for life. On the link's loop only.
+/// A client that is admitted: what its ``Newcomer`` begins with, what it has asked for by its upgrade, and the choice of
+/// its dialect. Its link has it until its session begins, or the one that the client resumes has come, so that no
+/// session keeps it for life. On the link's loop only.
 final class Arrival {
     /// Nil: another gateway has passed the client on, which may only resume a session.
     let permit: SessionPermit?
@@ -11,7 +11,7 @@ final class Arrival {
     /// About the target of `request`.
     let route: TargetDecision
     let settings: SessionSettings
-    /// Counts among the gateway's sessions; nil once the session has it.
+    /// Counts among the gateway's sessions; nil once the newcomer has it.
     var globalLease: SessionLease?
 
     private var chooser: DialectChooser

@@ -16,50 +16,50 @@ extension ClientLink {
 
     /// The client may have been admitted long ago: its credential must still be valid now.
     func resume(_ request: ResumeRequest) {
-        guard let session else { return }
+        guard let newcomer else { return }
         if let refusal = sessions.gate.recheck(client.principal, from: client.address, at: loop.moment) {
-            session.log(
+            newcomer.log(
                 "resume refused", [LogKeys.reason: "\(refusal.code.rawValue)", LogKeys.detail: "\(refusal.detail)"])
-            return fail(refusal.status >= 500 ? .unavailable : .invalid, session)
+            return fail(refusal.status >= 500 ? .unavailable : .invalid, newcomer)
         }
-        ask(for: request, triesLeft: Self.maximumTries, session)
+        ask(for: request, triesLeft: Self.maximumTries, newcomer)
     }
 
     func resumeAgain() {
-        guard let retry = resumption?.retry, let session else { return }
+        guard let retry = resumption?.retry, let newcomer else { return }
         resumption?.retry = nil
-        ask(for: retry.request, triesLeft: retry.left, session)
+        ask(for: retry.request, triesLeft: retry.left, newcomer)
     }
 
-    private func ask(for request: ResumeRequest, triesLeft: Int, _ session: Session) {
+    private func ask(for request: ResumeRequest, triesLeft: Int, _ newcomer: Newcomer) {
         // It may be on its way to another process, or be there. The client finds it when it comes back.
-        guard !session.settings.drain.isHandingOver else {
-            fail(.unavailable, session)
-            return session.close(.gatewayUpgrading)
+        guard !newcomer.settings.drain.isHandingOver else {
+            fail(.unavailable, newcomer)
+            return newcomer.current.close(.gatewayUpgrading)
         }
-        let directory = session.settings.directory
+        let directory = newcomer.settings.directory
         switch directory.claim(request, by: client, at: loop.now) {
-        case .unknown: if !seekElsewhere(request, session) { fail(.expired, session) }
-        case .invalid: fail(.invalid, session)
-        case .underway where triesLeft == 0: fail(.unavailable, session)
+        case .unknown: if !seekElsewhere(request, newcomer) { fail(.expired, newcomer) }
+        case .invalid: fail(.invalid, newcomer)
+        case .underway where triesLeft == 0: fail(.unavailable, newcomer)
         case .underway:
-            hold(session)
+            hold(newcomer)
             resumption?.retry = (request, triesLeft - 1)
-            session.askAgain(at: loop.now + Self.retryNanoseconds)
+            newcomer.askAgain(at: loop.now + Self.retryNanoseconds)
         case .claimed(let lease, let holder, let token):
-            hold(session)
+            hold(newcomer)
             let identity = SessionIdentity(id: request.sessionID, token: token.text)
             let claim = SessionClaimant(
-                lease: lease, dialect: session.dialectKind, identity: identity, lastSeq: request.lastSeq,
+                lease: lease, dialect: newcomer.dialectKind, identity: identity, lastSeq: request.lastSeq,
                 directory: directory)
             fetch(claim, from: holder)
         }
     }
 
     /// Input after the request is for the session.
-    private func hold(_ session: Session) {
+    private func hold(_ newcomer: Newcomer) {
         resumption = resumption ?? Resumption()
-        session.holdClientBack(.resuming, true)
+        newcomer.holdClientBack(.resuming, true)
     }
 
     private func fetch(_ claim: SessionClaimant, from holder: SessionHolder) {
@@ -76,15 +76,15 @@ extension ClientLink {
     private func handedOff(_ outcome: HandOff, _ claim: SessionClaimant) {
         switch outcome {
         case .session(let bound): adopt(bound.session, claim)
-        case .refused(let failure): if let session { fail(failure, session) }
+        case .refused(let failure): if let newcomer { fail(failure, newcomer) }
         }
     }
 
-    /// Replaces the link's own session with the resumed one. If the client has left meanwhile, or is being closed, the
-    /// session becomes detached, and the link keeps its own.
+    /// Replaces the newcomer with the resumed session. If the client has left meanwhile, or is being closed, the
+    /// session becomes detached, and the link keeps its newcomer.
     private func adopt(_ adopted: Session, _ claim: SessionClaimant) {
         let resumption = resumption ?? Resumption()
-        let fresh = session
+        let fresh = newcomer
         let hasClient = socket != nil && fresh?.machine.acceptsFromClient == true
         noteFrames()
         adopted.move(to: self, inPlaceOf: fresh)
@@ -104,23 +104,23 @@ extension ClientLink {
         if !hasClient { fresh?.endIfDue() }
     }
 
-    private func fail(_ failure: ResumeFailure, _ session: Session) {
+    private func fail(_ failure: ResumeFailure, _ newcomer: Newcomer) {
         let resumption = resumption ?? Resumption()
         self.resumption = nil
-        session.holdClientBack(.resuming, false)
-        session.resumeFailed(failure)
-        if let reason = resumption.closeReason { session.close(reason) }
-        session.endIfDue()
-        deliver(resumption, to: session)
+        newcomer.holdClientBack(.resuming, false)
+        newcomer.resumeFailed(failure)
+        if let reason = resumption.closeReason { newcomer.close(reason) }
+        newcomer.endIfDue()
+        deliver(resumption, to: newcomer)
     }
 
     // MARK: At another gateway
 
-    func holdForRemote(_ session: Session) { hold(session) }
+    func holdForRemote(_ newcomer: Newcomer) { hold(newcomer) }
 
     /// - Returns: nil if the client has left meanwhile, or is being closed.
-    func leaveSession(for remote: RemoteSession) -> Resumption? {
-        guard let fresh = session else { return nil }
+    func leaveNewcomer(for remote: RemoteSession) -> Resumption? {
+        guard let fresh = newcomer else { return nil }
         let resumption = resumption ?? Resumption()
         guard socket != nil, fresh.machine.acceptsFromClient, resumption.closeReason == nil else {
             fail(.unavailable, fresh)
@@ -136,7 +136,7 @@ extension ClientLink {
     }
 
     func remoteFailed(_ failure: ResumeFailure) {
-        if let session { fail(failure, session) }
+        if let newcomer { fail(failure, newcomer) }
     }
 
     func remoteEnded(_ remote: RemoteSession) {
@@ -144,18 +144,18 @@ extension ClientLink {
     }
 
     /// What came meanwhile may have ended the session; each message may do so, too.
-    private func deliver(_ resumption: Resumption, to session: Session) {
-        for message in resumption.held where session.machine.isUnderway {
-            session.receive(message.bytes[...], isText: message.isText, isLast: message.isLast)
+    private func deliver(_ resumption: Resumption, to stage: SessionStage) {
+        for message in resumption.held where stage.current.machine.isUnderway {
+            stage.current.receive(message.bytes[...], isText: message.isText, isLast: message.isLast)
         }
     }
 
     /// The pong to a ping sent after the new token: the client has that token. A pong to an earlier ping proves
     /// nothing, and only shortens the life of the previous token.
-    func confirmToken(of session: Session) {
-        guard awaitsConfirmation, let lease = session.lease else { return }
+    func confirmToken(of stage: SessionStage) {
+        guard awaitsConfirmation, let lease = stage.lease else { return }
         awaitsConfirmation = false
-        session.settings.directory.tokenConfirmed(lease, at: loop.now)
+        stage.settings.directory.tokenConfirmed(lease, at: loop.now)
     }
 }
 

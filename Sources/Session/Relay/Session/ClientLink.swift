@@ -3,10 +3,10 @@ import Observability
 import Reactors
 import RelayCore
 
-/// One client's WebSocket, from the 101 to its close, and its current session. On its loop only.
+/// One client's WebSocket, from the 101 to its close, and its current session or newcomer. On its loop only.
 ///
-/// A session that can be resumed outlives its link; the link of the resuming client then gets it, and drops the one
-/// that it began with: see `ClientLink+Resume`. A link whose session was taken over closes its WebSocket and ends.
+/// It begins with a `Newcomer`. A session that can be resumed outlives its link; the link of the resuming client then
+/// gets it: see `ClientLink+Resume`. A link whose session was taken over closes its WebSocket and ends.
 ///
 /// The WebSocket holds the link as its handler until it is closed. A link and its session hold each other.
 final class ClientLink: WebSocketHandler, TimerTarget {
@@ -15,9 +15,10 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     unowned let sessions: SessionTable
     /// Nil before it is open and after it is closed.
     private(set) var socket: (any ClientSocket)?
-    /// Nil once the session has ended, no longer has this client, or belongs to another link.
-    var session: Session?
-    /// Nil once the session is connected or has been resumed, and while another gateway has it.
+    /// Nil before the WebSocket is open, and once the session has ended, no longer has this client, or belongs to
+    /// another link.
+    var stage: SessionStage?
+    /// Nil once the session has begun or has been resumed, and while another gateway has it.
     var arrival: Arrival?
     /// The session that the client has requested, until it is here or the request has failed.
     var resumption: Resumption?
@@ -48,7 +49,7 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     private var introduction: [UInt8]?
 
     /// - Parameters:
-    ///   - arrival: a session begins by it, once the WebSocket is open.
+    ///   - arrival: what begins once the WebSocket is open.
     ///   - remote: instead, a session that another gateway has agreed to give away.
     init(
         _ client: ClientIdentity, _ arrival: Arrival?, _ remote: RemoteSession? = nil,
@@ -73,38 +74,38 @@ final class ClientLink: WebSocketHandler, TimerTarget {
             self.introduction = nil
         }
         remote?.attach(to: self)
-        if let arrival { Session.begin(on: self, arrival) }
+        if let arrival { Newcomer.begin(on: self, arrival) }
     }
 
     func webSocketReceived(_ piece: MessagePiece) {
         guard let remote else {
-            session?.clientSent(piece, over: self)
+            stage?.clientSent(piece, over: self)
             return
         }
         remote.clientSent(piece.bytes, isText: piece.isText, isLast: piece.isLast)
     }
 
     func webSocketReceivedControlFrame(bytes: Int) {
-        session?.countMessage()
+        stage?.countMessage()
         remote?.clientSentControlFrame()
     }
 
     func webSocketWasRead(octets: Int, steps: Int) {
-        session?.count(octets: octets, steps: steps)
+        stage?.count(octets: octets, steps: steps)
         remote?.clientWasRead(octets: octets, steps: steps)
     }
 
     func webSocketHeardPong() {
         remote?.clientHeard()
-        guard let session else { return }
-        session.clientHeard()
-        confirmToken(of: session)
+        guard let stage else { return }
+        stage.clientHeard()
+        confirmToken(of: stage)
     }
 
     func webSocketPeerClosed(code: UInt16?) {
         resumption?.closeCode = code
         remote?.clientClosed(code: code)
-        if isSentAway { session?.clientLost(.clientClosed) } else { session?.clientClosed(code: code) }
+        if isSentAway { stage?.clientLost(.clientClosed) } else { stage?.clientClosed(code: code) }
     }
 
     /// A message over its limit on the wire, or a malformed frame.
@@ -113,7 +114,7 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     }
 
     func webSocketWrote() {
-        session?.clientRead()
+        stage?.clientRead()
         remote?.clientRead()
     }
 
@@ -121,11 +122,16 @@ final class ClientLink: WebSocketHandler, TimerTarget {
         noteFrames()
         socket = nil
         endFarewell()
-        session?.clientLost(endReason)
+        stage?.clientLost(endReason)
         remote?.clientLost()
     }
 
     // MARK: For the session
+
+    var session: Session? { stage as? Session }
+
+    /// Until the session begins, or has come.
+    var newcomer: Newcomer? { stage as? Newcomer }
 
     /// Bytes that wait for the client.
     var queuedBytes: Int { socket?.queuedBytes ?? 0 }
@@ -157,16 +163,16 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     /// Counts what the WebSocket's frames have taken since they were counted last: at each ping, and when the session
     /// leaves the link.
     func noteFrames() {
-        guard let socket, let session else { return }
+        guard let socket, let stage else { return }
         let (read, written) = (socket.wireBytesRead, socket.wireBytesWritten)
-        session.noteFrames(read - counted.fromClient, written - counted.toClient)
+        stage.noteFrames(read - counted.fromClient, written - counted.toClient)
         counted = (read, written)
     }
 
     /// The session has ended, or continues without this link.
     func leaveSession() {
         noteFrames()
-        session = nil
+        stage = nil
     }
 
     // MARK: Without a session

@@ -7,12 +7,6 @@ import WireText
 
 /// A session that becomes detached, and one that moves to another link.
 extension Session {
-    /// Another session takes its place on its link.
-    func dismiss() {
-        leave()
-        settings.metrics.sessionEnded(EndReason.sessionReplaced)
-    }
-
     // MARK: Without a client
 
     /// The session continues without a client; its owner may resume it.
@@ -87,8 +81,8 @@ extension Session {
 
     /// Continues on the loop of `link`.
     ///
-    /// - Parameter fresh: the session that the link has until now.
-    func move(to link: ClientLink, inPlaceOf fresh: Session?) {
+    /// - Parameter fresh: what the link has until now.
+    func move(to link: ClientLink, inPlaceOf fresh: Newcomer?) {
         globalLease = fresh?.globalLease
         fresh?.globalLease = nil
         guard link.loop !== loop else { return }
@@ -103,7 +97,7 @@ extension Session {
     }
 
     /// Adds the counts of `fresh`, whose client it takes over.
-    private func add(_ fresh: Session) {
+    private func add(_ fresh: Newcomer) {
         meter.add(fresh.meter, now: loop.now)
         counters.add(fresh.counters)
         dialCount += fresh.dialCount
@@ -112,10 +106,10 @@ extension Session {
     }
 
     /// The session belongs to the client of `link` from here on, and `fresh`, which that has until now, ends.
-    func attach(to link: ClientLink, inPlaceOf fresh: Session, _ claim: SessionClaimant) {
+    func attach(to link: ClientLink, inPlaceOf fresh: Newcomer, _ claim: SessionClaimant) {
         add(fresh)
         fresh.dismiss()
-        link.session = self
+        link.stage = self
         log("session resumed", [LogKeys.session: "\(link.client.session)", LogKeys.resumed: "\(client.session)"])
         client = link.client
         self.link = link
@@ -146,13 +140,11 @@ extension Session {
         link = nil
     }
 
-    /// - Parameter failure: why the requested session can't be resumed.
-    func resumeFailed(_ failure: ResumeFailure) {
-        log("session not resumed", [LogKeys.reason: "\(failure)"])
-        settings.metrics.resumed(ResumeOutcome(failure))
-        translate { $0.resumeFailed(failure, into: &$1) }
-        // An upgrade that names a session may have been admitted only for it.
-        if link?.arrival?.request.resume != nil { perform(machine.close(failure.close, now: loop.now)) }
+    /// - Parameter lastSeq: the last message that the client has seen.
+    func noteResumed(after lastSeq: UInt64) {
+        settings.metrics.resumed(ResumeOutcome.resumed)
+        guard let translation, translation.value.hasLost(after: lastSeq) else { return }
+        settings.metrics.resumeHasGap()
     }
 }
 

@@ -59,11 +59,15 @@ package final class SessionDirectory: Sendable {
     }
 
     /// The session may be one too many in the whole counts. Then it is closed.
-    func noteBegun(of client: ClientIdentity, _ lease: Lease, _ first: SessionHolder) {
+    ///
+    /// - Parameter newcomer: whose session nobody can resume yet.
+    func noteBegun(of client: ClientIdentity, _ lease: Lease, _ newcomer: LoopBound<Newcomer>) {
         guard let counts, !client.owner.isAnonymous else { return }
         counts.began(client.principal.owner, from: client.address) { [self] in
+            guard let holder = register.withLock({ $0.holder(of: lease) }) else {
+                return newcomer.loop.submit { newcomer.value.here?.close(.tooManySessions) }
+            }
             // It may have been resumed on another loop meanwhile.
-            let holder = register.withLock { $0.holder(of: lease) } ?? first
             holder.loop.submit { holder.session?.close(.tooManySessions) }
         }
     }

@@ -13,7 +13,8 @@ final class SessionTable: TimerTarget {
 
     /// The gate of the last reload, which also decides about new clients.
     var gate: Gate
-    private var sessions: [ObjectIdentifier: Session] = [:]
+    /// By number.
+    private var sessions: [Int: SessionStage] = [:]
     /// Links that close their WebSocket after their session was taken over.
     private var links: [ObjectIdentifier: ClientLink] = [:]
     /// Sessions that have used up their budget, in order.
@@ -33,22 +34,28 @@ final class SessionTable: TimerTarget {
     /// What a shutdown waits for.
     var count: Int { sessions.count + links.count + relays.count }
 
-    func contains(_ session: Session) -> Bool { sessions[ObjectIdentifier(session)] != nil }
+    func contains(_ session: SessionStage) -> Bool { sessions[session.number] === session }
 
-    /// A name for each session of the moment, for ``session(_:)``.
-    var keys: [ObjectIdentifier] { Array(sessions.keys) }
+    /// The numbers of all sessions of the moment, for ``session(_:)``.
+    var keys: [Int] { Array(sessions.keys) }
 
     /// - Returns: nil once the session has left the table.
-    func session(_ key: ObjectIdentifier) -> Session? { sessions[key] }
+    func session(_ key: Int) -> SessionStage? { sessions[key] }
 
-    func insert(_ session: Session) {
-        sessions[ObjectIdentifier(session)] = session
+    func insert(_ session: SessionStage) {
+        sessions[session.number] = session
+    }
+
+    /// Its session begins.
+    func replace(_ newcomer: SessionStage, by session: Session) {
+        if contains(newcomer) { sessions[newcomer.number] = session }
     }
 
     /// The session has ended, or moves to another loop.
-    func remove(_ session: Session) {
-        sessions[ObjectIdentifier(session)] = nil
-        if session.budget.isWaiting { waiting.removeAll { $0 === session } }
+    func remove(_ session: SessionStage) {
+        guard contains(session) else { return }
+        sessions[session.number] = nil
+        if let session = session as? Session, session.budget.isWaiting { waiting.removeAll { $0 === session } }
     }
 
     func insert(_ link: ClientLink) {
@@ -64,7 +71,7 @@ final class SessionTable: TimerTarget {
     /// Sessions of an earlier process that haven't begun here yet.
     var restored: [(session: Session, pending: [UInt8])] = []
 
-    var all: [Session] { Array(sessions.values) }
+    var all: [SessionStage] { Array(sessions.values) }
 
     /// Ends every session for which `isMeant` returns true, in order, and the WebSockets of such clients whose sessions
     /// other gateways have.

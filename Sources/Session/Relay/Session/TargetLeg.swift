@@ -52,6 +52,11 @@ final class TargetLeg: TCPHandler {
         if handler != nil { connection = dialled }
     }
 
+    /// Its events are for this handler from here on, unless it is closed or abandoned.
+    func pass(to handler: any TargetLegHandler) {
+        if self.handler != nil { self.handler = handler }
+    }
+
     /// See `TargetConnection`.
     var tlsVersion: String? { connection?.tlsVersion }
     var fallback: TargetTLSFailure? { connection?.fallback }

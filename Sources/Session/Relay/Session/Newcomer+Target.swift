@@ -6,17 +6,15 @@ import RelayCore
 import Telnet
 import WireText
 
-/// The target's side of a session: its choice and its connection.
-extension Session {
+/// The choice of a client's target, and the dial.
+extension Newcomer {
     /// The only way to a target, for all dialects: the policy decides about each.
     ///
     /// - Parameter named: by the dialect; `standard` is the one that the upgrade names.
     func dial(_ named: TargetRequest) {
         // A connection dialled after the session's end would never be closed.
-        guard machine.isUnderway else { return }
-        guard let arrival = link?.arrival, let permit = arrival.permit else {
-            return perform(machine.close(.invalidResume, now: loop.now))
-        }
+        guard machine.isUnderway, !isOver else { return }
+        guard let permit = arrival.permit else { return perform(machine.close(.invalidResume, now: loop.now)) }
         let request = named == .standard ? arrival.request.target : named
         let decided = request == arrival.request.target ? arrival.route : nil
         let decision = (decided ?? settings.targets.decide(request)).admitting(client.principal.identity.method)
@@ -44,13 +42,6 @@ extension Session {
         if !targetPauses.isEmpty { leg.setReading(paused: true) }
     }
 
-    /// The target's route decides whether messages to the client are compressed. The 101 has decided about the client's
-    /// own messages.
-    func followCompression() {
-        guard let lastTarget else { return }
-        link?.socket?.setCompressing((lastTarget.options.compression ?? settings.compression) == .on)
-    }
-
     // MARK: Its lease
 
     private func takeLease() -> Bool {
@@ -58,7 +49,7 @@ extension Session {
         switch settings.directory.reserve(for: client, at: loop.now) {
         case .reserved(let lease), .reservedInPlaceOf(let lease, _):
             self.lease = lease
-            settings.directory.noteBegun(of: client, lease, SessionHolder(self))
+            settings.directory.noteBegun(of: client, lease, LoopBound(self, to: loop))
         case .refused(let limit):
             log("session refused", [LogKeys.reason: "\(limit)"])
         }
@@ -75,13 +66,6 @@ extension Session {
         deadlines.connectBy = loop.now + settings.dialects.connectWait
     }
 
-    func releaseLease() {
-        if let lease { settings.directory.release(lease) }
-        lease = nil
-        announcement = .none
-        deadlines.announcement = nil
-    }
-
     private func refuse(_ request: TargetRequest, _ refusal: TargetRefusal) {
         log("target refused", [LogKeys.target: "\(request.name)", LogKeys.reason: "\(refusal.rawValue)"])
         if translation != nil {
@@ -92,47 +76,30 @@ extension Session {
         }
     }
 
-    /// The session already has the requested target: the client gets its output from the first byte.
+    // MARK: Connected
+
+    func noteConnected(_ leg: TargetLeg) {
+        logConnected(leg)
+        noteDial(.connected, since: leg.dialledAt)
+    }
+
+    /// The requested target is there already: the client gets its output from the first byte.
     func meetTarget() {
         if leg?.isConnected == true { translationConnected() }
     }
 
+    /// The session begins once other gateways find it.
     func translationConnected() {
         guard awaitsTarget, let leg, let id = idToTell() else { return }
-        deadlines.connectBy = nil
         deadlines.sentToTarget(at: loop.now, keepAlive: settings.dialects.keepAlive)
         let telnet = telnetSettings(for: leg.target)
         var generator = SystemRandomNumberGenerator()
         let token = SessionToken(using: &generator)
-        let identity = SessionIdentity(id: id, token: token.text)
-        self.id = id
-        link?.arrival = nil
-        translate { $0.connected(identity, telnet: telnet, into: &$1) }
-        openForResuming(as: identity.id, token)
-        sendTicket()
-        tellClient()
-        // If only telnet commands waited, nothing is written to the client, so nothing else would report the queue.
-        noteClientQueue()
+        beginSession(as: id).begin(as: SessionIdentity(id: id, token: token.text), token, telnet: telnet)
     }
 
     /// The client has asked for the target, in a message or by its upgrade.
     private var awaitsTarget: Bool { translation?.value.isDialing ?? false }
-
-    private func openForResuming(as id: String, _ token: SessionToken) {
-        guard let translation, translation.value.isResumable, let lease else { return }
-        machine.setResumable()
-        settings.directory.open(lease, as: id, token, of: client, heldBy: SessionHolder(self))
-    }
-
-    /// - Returns: whether the session continues: the client may request another target.
-    func dialFailed(_ error: TCPError) -> Bool {
-        guard translation != nil else { return false }
-        releaseLease()
-        translate { $0.dialFailed(DialFailure(error), into: &$1) }
-        deadlines.connectBy = loop.now + settings.dialects.connectWait
-        perform(machine.targetDrained(queued: 0, now: loop.now))
-        return machine.acceptsFromClient
-    }
 
     private func telnetSettings(for target: AuthorizedTarget) -> TelnetClientSettings {
         var telnet = settings.dialects.telnet
@@ -144,29 +111,15 @@ extension Session {
         return telnet
     }
 
-    // MARK: Time
+    // MARK: Not connected
 
-    func deadlineReached(_ now: UInt64) {
-        if let kind = link?.arrival?.tick(now: now, turn: loop.turn) { choose(kind) }
-        guard machine.isUnderway else { return }
-        endPauses(now)
-        if deadlines.takeAnnouncement(now) { announced() }
-        if deadlines.takeResume(now) { link?.resumeAgain() }
-        if deadlines.takeKeepAlive(now) { keepTargetAlive(now) }
-        if deadlines.takeTicket(now) { sendTicket() }
-        if deadlines.takeConnect(now), awaitsConnect { perform(machine.close(.noTargetNamed, now: now)) }
-    }
-
-    /// Only a target that negotiates gets something; one that doesn't may begin to.
-    private func keepTargetAlive(_ now: UInt64) {
-        guard translation != nil else { return }
-        deadlines.sentToTarget(at: now, keepAlive: settings.dialects.keepAlive)
-        translate { $0.keepAlive(into: &$1) }
-    }
-
-    /// The client has to name a target: it hasn't yet, or the named one was unreachable.
-    private var awaitsConnect: Bool {
-        guard let translation else { return false }
-        return translation.value.awaitsConnect && !translation.value.isConnected
+    /// - Returns: whether the client may request another target.
+    func dialFailed(_ error: TCPError) -> Bool {
+        guard translation != nil else { return false }
+        releaseLease()
+        translate { $0.dialFailed(DialFailure(error), into: &$1) }
+        deadlines.connectBy = loop.now + settings.dialects.connectWait
+        perform(machine.targetDrained(queued: 0, now: loop.now))
+        return machine.acceptsFromClient
     }
 }

@@ -3,7 +3,7 @@ import RelayCore
 import WireText
 
 /// What operators see of a session, and how they end it.
-extension Session {
+extension SessionStage {
     /// See `SessionSummary.route`.
     var routeName: String {
         guard let lastTarget else { return "-" }

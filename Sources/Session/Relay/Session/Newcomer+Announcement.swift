@@ -2,7 +2,7 @@ import RelayCore
 
 /// A session that the other gateways of the fleet have to find as soon as its client knows it: it may come back through
 /// any of them. Until then its target's output and its client's input wait, as while the target is dialled.
-extension Session {
+extension Newcomer {
     /// The id for the client, once other gateways find the session under it; nil: they are being told, and
     /// `translationConnected` follows.
     func idToTell() -> String? {
@@ -14,11 +14,11 @@ extension Session {
     }
 
     private func announce(as id: String) -> String? {
-        let holder = SessionHolder(self)
-        guard let translation, translation.value.keepsOutput, let lease,
-            let patience = settings.directory.announce(
-                lease, as: id, whenFound: { holder.loop.submit { holder.session?.announced() } })
-        else { return id }
+        guard let translation, translation.value.keepsOutput, let lease, let link else { return id }
+        let here = LoopBound(link, to: loop)
+        let patience = settings.directory.announce(
+            lease, as: id, whenFound: { here.loop.submit { here.value.newcomer?.announced() } })
+        guard let patience else { return id }
         announcement = .underway(id)
         deadlines.announcement = loop.now + patience
         armTimer()
@@ -28,11 +28,11 @@ extension Session {
     /// Other gateways find the session, or it isn't kept waiting any longer: the store doesn't answer, or the target
     /// has ended.
     func announced() {
-        guard case .underway(let id) = announcement else { return }
+        guard !isOver, !isPerforming, case .underway(let id) = announcement else { return }
         announcement = .told(id)
         deadlines.announcement = nil
         translationConnected()
-        perform([])
+        current.perform([])
     }
 }
 

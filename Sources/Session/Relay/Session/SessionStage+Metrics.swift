@@ -3,7 +3,7 @@ import Reactors
 import RelayCore
 
 /// What a session counts, besides bytes.
-extension Session {
+extension SessionStage {
     /// - Parameter start: by the loop's clock.
     func noteDial(_ outcome: DialOutcome, since start: UInt64) {
         settings.metrics.dialled(outcome, nanoseconds: max(loop.now, start) - start)
@@ -17,13 +17,6 @@ extension Session {
         guard new != place else { return }
         settings.metrics.sessionMoved(from: place, to: new)
         place = new
-    }
-
-    /// - Parameter lastSeq: the last message that the client has seen.
-    func noteResumed(after lastSeq: UInt64) {
-        settings.metrics.resumed(ResumeOutcome.resumed)
-        guard let translation, translation.value.hasLost(after: lastSeq) else { return }
-        settings.metrics.resumeHasGap()
     }
 }
 

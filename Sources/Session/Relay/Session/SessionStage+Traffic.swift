@@ -4,7 +4,7 @@ import Reactors
 import RelayCore
 
 /// How fast a session's two sides may send.
-extension Session {
+extension SessionStage {
     /// Counts a message or a control frame toward the session's messages and its address'.
     func countMessage() {
         guard settings.traffic.limitsClient else { return }

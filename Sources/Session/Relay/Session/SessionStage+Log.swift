@@ -5,7 +5,7 @@ import RelayCore
 import WireText
 
 /// A session's lines in the log.
-extension Session {
+extension SessionStage {
     /// A line of which one client may cause a limited number. Neither text nor metadata is made if it isn't logged.
     func log(
         _ message: @autoclosure () -> Logger.Message, _ more: @autoclosure () -> [String: Logger.MetadataValue?] = [:]
