@@ -87,8 +87,8 @@ extension EdgeTests {
         @Test func `a player stays signed in from command to command, until the log-out`() async throws {
             let stage = try await Stage()
             let device = stage.device("phone.json")
-            // A passkey that isn't there can't be chosen.
-            let (pin, noPasskey) = (["--pin", "2468"], ["--with", "AQ"])
+            // Tokens are bound to the device's key. A passkey that isn't there can't be chosen.
+            let (pin, noPasskey) = (["--pin", "2468"] + device, ["--with", "AQ"])
             func state(_ arguments: [String]) async throws -> [String] {
                 try await stage.check("state", arguments, by: "one")
             }
@@ -96,14 +96,14 @@ extension EdgeTests {
             #expect(try await state(pin) == ["needs sign-in: notSignedIn"])
             _ = try await stage.check("sign-in", pin, by: "one")
             #expect(try await state(pin) == ["authenticated"])
-            #expect(try await state([]) == ["needs sign-in: noUnlock"])
+            #expect(try await state(device) == ["needs sign-in: noUnlock"])
             for _ in 0..<2 { _ = try await stage.check("devices", pin + noPasskey, by: "one") }
-            let wrong = try await stage.run("devices", ["--pin", "1357"], by: "one")
+            let wrong = try await stage.run("devices", ["--pin", "1357"] + device, by: "one")
             #expect(wrong.ending == .exited(1) && wrong.errorText.contains("attemptsLeft: 4"), "\(wrong)")
-            _ = try await stage.check("join", pin + device, by: "one")
+            _ = try await stage.check("join", pin, by: "one")
             _ = try await stage.check("log-out", pin + noPasskey, by: "one")
             #expect(try await state(pin) == ["needs sign-in: loggedOut"])
-            _ = try await stage.check("sign-in", ["--by-device"] + pin + noPasskey + device, by: "one")
+            _ = try await stage.check("sign-in", ["--by-device"] + pin + noPasskey, by: "one")
             _ = try await stage.check("log-out", ["--everywhere"] + pin + noPasskey, by: "one")
             #expect(try await state(pin) == ["needs sign-in: loggedOut"])
         }

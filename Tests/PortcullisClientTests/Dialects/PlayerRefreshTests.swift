@@ -45,8 +45,8 @@ struct PlayerRefreshTests {
     }
 
     /// What the next start of the app would find.
-    private func stored() async throws -> String? {
-        try await bench().client.accounts.custody.token(at: clock.date.timeIntervalSince1970)
+    private func stored(for url: String? = nil) async throws -> String? {
+        try await bench(url).client.accounts.custody.token(at: clock.date.timeIntervalSince1970)
     }
 
     // MARK: Renewals
@@ -135,7 +135,7 @@ struct PlayerRefreshTests {
         #expect(try await second.value == "DPoP access1")
         // The second caller joins the use, or begins the next one.
         #expect(Self.used(server).count { $0 == "refresh0" } == 1)
-        #expect(try await stored() == "refresh1")
+        #expect(try await stored(for: server.url) == "refresh1")
     }
 
     @Test func `a log-out during a use leaves nobody signed in`() async throws {

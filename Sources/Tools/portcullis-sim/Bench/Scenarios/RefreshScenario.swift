@@ -37,9 +37,9 @@ extension BenchRun {
         store, now = sqlite3.connect(sys.argv[1], timeout=30), int(time.time() * 1000)
         sql = (
             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) "
-            "INSERT INTO refresh_family (family_id, account_id, beginner_kind, beginner, key, hash, repeated_late, "
+            "INSERT INTO refresh_family (family_id, account_id, beginner_kind, beginner, key, hash, "
             "began_at, used_at, expires_at) SELECT randomblob(16), randomblob(16), 1, randomblob(32), randomblob(32), "
-            "randomblob(32), 0, ?2, ?2, ?3 FROM n")
+            "randomblob(32), ?2, ?2, ?3 FROM n")
         store.execute(sql, (int(sys.argv[2]), now, now + 30 * 86_400_000))
         store.commit()
         """#
