@@ -243,6 +243,22 @@ struct NewcomerTests {
         #expect(bench.sessionCount == 1 && sum(.sessionsOpened) == 1 && sum(.sessionsEnded) == 0)
     }
 
+    /// A session of a hundred lines and telnet commands takes more than one turn to tell them.
+    @Test(arguments: [3, 100]) func `tells all that its MUD said, though that ended before the choice`(
+        lines: Int
+    ) throws {
+        let expected = (0..<lines).map { "line \($0)\r\n" }
+        var client = try newcomer(.nothing)
+        for line in expected { bench.target.send(Array(line.utf8) + [0xFF, 0xF9]) }
+        bench.target.end()
+        bench.network.settle()
+        client.say(Self.connect)
+        bench.network.wait(second)
+        client.hear()
+        #expect(client.text == expected.joined() && client.types.last == "disconnected")
+        expectClosed(client, .targetClosed, EndReason.targetClosed.rawValue)
+    }
+
     @Test func `is visited once by a walk during which its session begins`() throws {
         bench.network.answer = .hangs
         for _ in 0..<100 { _ = try bench.client(.raw) }

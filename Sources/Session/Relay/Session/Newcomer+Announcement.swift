@@ -32,7 +32,12 @@ extension Newcomer {
         announcement = .told(id)
         deadlines.announcement = nil
         translationConnected()
+        current.tellEndOfTarget()
         current.perform([])
+    }
+
+    var isAnnouncing: Bool {
+        if case .underway = announcement { true } else { false }
     }
 }
 

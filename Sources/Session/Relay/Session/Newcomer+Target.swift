@@ -49,7 +49,7 @@ extension Newcomer {
         switch settings.directory.reserve(for: client, at: loop.now) {
         case .reserved(let lease), .reservedInPlaceOf(let lease, _):
             self.lease = lease
-            settings.directory.noteBegun(of: client, lease, LoopBound(self, to: loop))
+            settings.directory.noteBegun(of: client, lease, LoopBound((number, sessions), to: loop))
         case .refused(let limit):
             log("session refused", [LogKeys.reason: "\(limit)"])
         }

@@ -94,11 +94,12 @@ final class Newcomer: SessionStage {
             if leg?.isConnected == true { beginSession() }
         }
         if translation?.value.awaitsConnect == false { meetTarget() }
-        let stage = current
-        if let message { stage.receiveFirst(message) }
-        stage.tellClient()
-        stage.noteClientQueue()
-        stage.tellEndOfTarget()
+        // Each call may begin the session.
+        if let message { current.receiveFirst(message) }
+        current.tellClient()
+        current.noteClientQueue()
+        // Behind an announcement, the session tells it.
+        if !isAnnouncing { current.tellEndOfTarget() }
     }
 
     private func deliverPending() {
@@ -121,9 +122,6 @@ final class Newcomer: SessionStage {
         hand(over: session)
         return session
     }
-
-    /// Itself or its session, while it is on this loop.
-    var here: SessionStage? { sessions.session(number) }
 
     /// Another session takes its place on its link.
     func dismiss() {
@@ -192,6 +190,12 @@ final class Newcomer: SessionStage {
         guard !dialFailed(error) else { return }
         endOfTarget = .closed(CloseReason(error))
         tellEndOfTarget()
+    }
+
+    override func releaseLease() {
+        super.releaseLease()
+        announcement = .none
+        deadlines.announcement = nil
     }
 
     // MARK: The gateway

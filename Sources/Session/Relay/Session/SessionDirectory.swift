@@ -60,12 +60,14 @@ package final class SessionDirectory: Sendable {
 
     /// The session may be one too many in the whole counts. Then it is closed.
     ///
-    /// - Parameter newcomer: whose session nobody can resume yet.
-    func noteBegun(of client: ClientIdentity, _ lease: Lease, _ newcomer: LoopBound<Newcomer>) {
+    /// - Parameter newcomer: its place in the table of its loop; nobody can resume its session yet.
+    func noteBegun(of client: ClientIdentity, _ lease: Lease, _ newcomer: LoopBound<(number: Int, table: SessionTable)>) {
         guard let counts, !client.owner.isAnonymous else { return }
         counts.began(client.principal.owner, from: client.address) { [self] in
             guard let holder = register.withLock({ $0.holder(of: lease) }) else {
-                return newcomer.loop.submit { newcomer.value.here?.close(.tooManySessions) }
+                return newcomer.loop.submit {
+                    newcomer.value.table.session(newcomer.value.number)?.close(.tooManySessions)
+                }
             }
             // It may have been resumed on another loop meanwhile.
             holder.loop.submit { holder.session?.close(.tooManySessions) }

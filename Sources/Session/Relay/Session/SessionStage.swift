@@ -103,6 +103,7 @@ class SessionStage: TargetLegHandler, TimerTarget {
 
     /// `session`, made of this, takes its place on its link, in the table and as the handler of its target.
     final func hand(over session: Session) {
+        precondition(!isOver && !isPerforming && !endIsDue, "a session begins between two orders")
         isOver = true
         timer.cancel()  // It calls one object while it is armed.
         successor = session
@@ -110,6 +111,7 @@ class SessionStage: TargetLegHandler, TimerTarget {
         sessions.replace(self, by: session)
         leg?.pass(to: session)
         (link, leg, globalLease, lease, addressShare) = (nil, nil, nil, nil, nil)
+        (translation, endOfTarget, place) = (nil, nil, nil)
         pending = PendingInput()
         session.armTimer()
     }
@@ -135,8 +137,12 @@ class SessionStage: TargetLegHandler, TimerTarget {
         } else {
             receive(piece)
         }
-        let stage = current
-        stage.perform(stage.machine.clientSent(queued: stage.leg?.queuedBytes ?? 0, now: loop.now))
+        if let successor { return successor.noteClientSent() }
+        noteClientSent()
+    }
+
+    private final func noteClientSent() {
+        perform(machine.clientSent(queued: leg?.queuedBytes ?? 0, now: loop.now))
     }
 
     /// In dialects with errors an oversized message is answered. In the others the client wouldn't know that it was
@@ -351,7 +357,7 @@ class SessionStage: TargetLegHandler, TimerTarget {
         globalLease = nil
     }
 
-    final func releaseLease() {
+    func releaseLease() {
         if let lease { settings.directory.release(lease) }
         lease = nil
     }
