@@ -268,7 +268,8 @@ class Player:
 
     def sign_in(self):
         answer = self.gateway.ok("POST", f"{API}passkey/authenticate", self.use(), self.key)
-        check(set(answer) == {"accessToken", "expiresIn"} and answer["expiresIn"] == 900, "not a sign-in:", set(answer))
+        members = {"accessToken", "expiresIn", "refreshToken", "refreshExpiresIn"}
+        check(set(answer) == members and answer["expiresIn"] == 900, "not a sign-in:", set(answer))
         self.token = answer["accessToken"]
         claims = json.loads(unb64(self.token.split(".")[1]))
         check(claims["amr"] == ["passkey"] and claims["cnf"] == {"jkt": self.key.thumbprint}, "the token's claims:", claims)
