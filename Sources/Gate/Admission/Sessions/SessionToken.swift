@@ -14,7 +14,7 @@ package struct SessionToken: Sendable, CustomStringConvertible, CustomDebugStrin
 
     /// - Parameter generator: must be cryptographically secure, like the system's.
     package init(using generator: inout some RandomNumberGenerator) {
-        text = Hexadecimal.encode((0..<Self.byteCount).map { _ in UInt8.random(in: 0...255, using: &generator) })
+        text = Hexadecimal.encode(RandomBytes.make(Self.byteCount, using: &generator))
     }
 
     /// Whether a text has the form of a token.

@@ -13,9 +13,7 @@ package struct Ticket: Sendable, CustomStringConvertible, CustomDebugStringConve
     package let text: String
 
     init() {
-        var generator = SystemRandomNumberGenerator()
-        let bytes = (0..<Self.byteCount).map { _ in UInt8.random(in: 0...255, using: &generator) }
-        text = Base64URL.encode(bytes)
+        text = Base64URL.encode(RandomBytes.make(Self.byteCount))
     }
 
     package var description: String { "(ticket)" }

@@ -60,7 +60,7 @@ extension TargetDecision {
 extension SessionIdentity {
     /// A UUID of version 4 (RFC 9562).
     static func randomID() -> String {
-        var bytes = (0..<16).map { _ in UInt8.random(in: 0...255) }
+        var bytes = RandomBytes.make(16)
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
         let digits = Hexadecimal.encode(bytes)
