@@ -25,7 +25,11 @@ package actor PostgreSQLRevocations: StoreFeed {
 
     package init(of registry: PostgreSQLKeyRegistry) { self.registry = registry }
 
-    package func ifChanged() async throws(KeyRegistryError) -> StoreRevocations? { try await news()?.revocations }
+    package func ifChanged() async throws(KeyRegistryError) -> StoreRevocations? {
+        guard let news = try await news() else { return nil }
+        told()
+        return news.revocations
+    }
 
     /// What has changed since the last answer.
     ///
@@ -34,10 +38,14 @@ package actor PostgreSQLRevocations: StoreFeed {
         guard !isBusy else { return nil }
         isBusy = true
         defer { isBusy = false }
-        ends.forgetOld(at: time, in: &known)
         while try await readOn() {}
         defer { untold = StoreNews() }
         return untold
+    }
+
+    package func told() {
+        guard !isBusy else { return }
+        ends.forgetOld(at: time, in: &known)
     }
 
     /// Reads a part of the feed, or everything.
