@@ -185,6 +185,22 @@ struct FleetStoreTests {
         }
     }
 
+    /// An operator may just have ended them.
+    @Test func `has families ended also while accounts can't be expired`() async throws {
+        let (store, account) = (try store(), try StoreForgery.account())
+        #expect(try await store.registry.begin(account, maximum: 9) == .begun)
+        let hash = [UInt8](repeating: 7, count: RefreshLimits.hashBytes)
+        let id = try #require(RefreshFamilyID(bytes: [UInt8](repeating: 1, count: RefreshFamilyID.length)))
+        let family = RefreshFamily(
+            id: id, account: account.id, beginner: .passkey(account.passkeys[0].mark), key: hash, hash: hash, at: 1,
+            expiresAt: 2)
+        #expect(try await store.registry.begin(family) == .begun)
+        let session = try server.session(database: database)
+        try session.run("ALTER FUNCTION portcullis.expire_accounts RENAME TO hidden")
+        await #expect(throws: KeyRegistryError.self) { try await store.forgetExpired() }
+        #expect(try session.run("SELECT count(*) FROM portcullis.refresh_family", []).only().integer(0) == 0)
+    }
+
     @Test func `is kept by one gateway at a time`() async throws {
         let (one, other) = (try store(), try store())
         let session = try server.session(database: database)

@@ -165,14 +165,16 @@ enum AccountEndTable {
         return try Row.fetchOne(statement, arguments: [time]) != nil
     }
 
-    /// But for closed accounts that are there.
+    /// But for closed accounts that are there; the oldest, so that the transaction is short.
     static func forget(before time: Int64, in database: Database) throws {
         try database.cachedStatement(
             sql: """
-                DELETE FROM account_end
-                WHERE ended_at < ? AND NOT (kind = \(account) AND subject IN (SELECT account_id FROM account))
+                DELETE FROM account_end WHERE (kind, subject) IN (
+                    SELECT kind, subject FROM account_end
+                    WHERE ended_at < ? AND NOT (kind = \(account) AND subject IN (SELECT account_id FROM account))
+                    ORDER BY ended_at LIMIT ?)
                 """
-        ).execute(arguments: [time])
+        ).execute(arguments: [time, AccountLimits.maximumExpired])
     }
 
     static func has(_ ended: EndedSubject, in database: Database) throws -> Bool {

@@ -69,6 +69,46 @@ struct RefreshEndLimitTests {
         #expect(try await feed.ifChanged()?.families.count == 2 * RefreshLimits.maximumEnds + 1)
     }
 
+    @Test func `are forgotten in batches, in a file`() async throws {
+        let store = try await registry()
+        let batch = AccountLimits.maximumExpired
+        // An account that is there stays closed.
+        try run(
+            """
+            INSERT INTO account_end SELECT 1, account_id, 0 FROM account LIMIT 1;
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <= \(batch))
+            INSERT INTO account_end SELECT 4, CAST(printf('%032d', i) AS BLOB), i FROM n
+            """)
+        for left in [2, 1, 1] {
+            let time = AccountLimits.endKeptMilliseconds + Int64(batch) + 2
+            #expect(try await store.expireAccounts(madeBefore: 0, at: time) == 0)
+            #expect(try count("account_end") == left)
+        }
+    }
+
+    @Test func `are forgotten in batches, and not those that another one is forgetting, in a database`() async throws {
+        let database = try await FleetDatabase()
+        let (store, session) = (database.registry, try database.session())
+        _ = try await store.begin(.sample(1), maximum: 10)
+        let batch = AccountLimits.maximumExpired
+        try session.run(
+            """
+            INSERT INTO portcullis.account_end SELECT 1, account_id, 0 FROM portcullis.account;
+            INSERT INTO portcullis.account_end
+            SELECT 4, decode(lpad(to_hex(n), 64, '0'), 'hex'), n FROM generate_series(1, \(batch + 4)) AS n
+            """)
+        func expire() async throws -> Int64 {
+            let time = AccountLimits.endKeptMilliseconds + Int64(batch) + 5
+            #expect(try await store.expireAccounts(madeBefore: 0, at: time) == 0)
+            return try session.run("SELECT count(*) FROM portcullis.account_end", []).only().integer(0)
+        }
+        let other = try database.session()
+        try other.run("BEGIN; DELETE FROM portcullis.account_end WHERE kind = 4 AND ended_at <= 3")
+        #expect(try await expire() == 5)
+        try other.run("COMMIT")
+        #expect(try await expire() == 1)
+    }
+
     // MARK: Read
 
     @Test func `are read one by one, and not those of before`() async throws {
