@@ -54,6 +54,7 @@ enum AccountSchema {
                 CREATE TABLE IF NOT EXISTS account_end_change (
                     seq INTEGER NOT NULL PRIMARY KEY,
                     mark INTEGER NOT NULL,
+                    changed_at INTEGER NOT NULL,
                     kind INTEGER NOT NULL,
                     subject BLOB NOT NULL
                 ) STRICT;

@@ -159,6 +159,30 @@ struct RefreshEndLimitTests {
         #expect(all.accounts.count == 2 * more - 1 && all.families == [.sample(1)])
     }
 
+    /// What has ended is named nowhere in the end.
+    @Test func `are no change when they are forgotten, and a change is forgotten after an hour`() async throws {
+        let store = try await registry()
+        let revocations = try SQLiteRevocations(of: store.database)
+        try await end(1...3, in: store)
+        #expect(try revocations.look()?.families.count == 3)
+        try run("DELETE FROM account_end WHERE kind = 4")
+        #expect(try count("account_end_change") == 3)
+        #expect(try revocations.look() == nil)
+        try run("UPDATE account_end_change SET changed_at = changed_at - 3600001 WHERE seq = 2")
+        let now = SQLiteRevocations.now
+        _ = try await store.expireAccounts(madeBefore: 0, at: now)
+        // The first one is as old: none between others is forgotten.
+        #expect(try count("account_end_change") == 3)
+        try run("UPDATE account_end_change SET changed_at = changed_at - 3600001 WHERE seq = 1")
+        _ = try await store.expireAccounts(madeBefore: 0, at: now)
+        #expect(try count("account_end_change") == 1)
+        _ = try await store.expireAccounts(madeBefore: 0, at: now + 2 * AccountLimits.endRememberedMilliseconds)
+        #expect(try count("account_end_change") == 0)
+        #expect(try revocations.look() == nil)
+        try await end([4], in: store)
+        #expect(try revocations.look()?.families == [.sample(4)])
+    }
+
     @Test func `are read again in an older copy, whose numbers begin again`() async throws {
         let store = try await registry()
         let revocations = try SQLiteRevocations(of: store.database)
