@@ -121,7 +121,8 @@ extension PostgreSQLSchema.Migration {
 
     private static let endingFamilies = """
         -- account_end has them with kind 4, and with the account before the family: of one account the newest ends alone,
-        -- since clients end families. Gateways have heard of the others.
+        -- since clients end families. Gateways have heard of the others, unless they have to read all again: so more
+        -- recent ones are kept.
         CREATE FUNCTION portcullis.end_families(ids bytea[], ended int8) RETURNS int8 LANGUAGE plpgsql AS $$
         DECLARE
             gone bytea[];
@@ -141,10 +142,14 @@ extension PostgreSQLSchema.Migration {
             ON CONFLICT DO NOTHING;
             DELETE FROM portcullis.account_end e WHERE e.kind = 4 AND e.subject = ANY (ARRAY(
                 SELECT l.subject FROM unnest(owners) AS o (id) CROSS JOIN LATERAL (
-                    SELECT k.subject FROM portcullis.account_end k
+                    SELECT k.subject, k.ended_at,
+                        row_number() OVER (ORDER BY k.ended_at DESC, k.subject DESC) AS place
+                    FROM portcullis.account_end k
                     WHERE k.kind = 4 AND k.subject > o.id
-                        AND k.subject <= o.id || decode(repeat('ff', \(RefreshFamilyID.length)), 'hex')
-                    ORDER BY k.ended_at DESC, k.subject DESC OFFSET \(RefreshLimits.maximumEnds)) AS l));
+                        AND k.subject <= o.id || decode(repeat('ff', \(RefreshFamilyID.length)), 'hex')) AS l
+                WHERE l.place > \(RefreshLimits.maximumRecentEnds)
+                    OR l.place > \(RefreshLimits.maximumEnds) AND l.ended_at
+                        < portcullis.milliseconds(clock_timestamp()) - \(RefreshLimits.recentMilliseconds)));
             PERFORM portcullis.note(\(StoreChanges.Kind.account.rawValue), o.id) FROM unnest(owners) AS o (id);
             PERFORM portcullis.note(\(StoreChanges.Kind.family.rawValue), g.id) FROM unnest(gone) AS g (id);
             RETURN cardinality(gone);

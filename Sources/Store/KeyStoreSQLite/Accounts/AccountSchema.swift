@@ -84,15 +84,20 @@ enum AccountEndTable {
     }
 
     /// Of an account's families: clients end them.
-    static func forgetOldest(of id: AccountID, in database: Database) throws {
+    ///
+    /// - Parameter time: now, as that with which they are noted.
+    static func forgetOldest(of id: AccountID, at time: Int64, in database: Database) throws {
         let after = id.bytes + [UInt8](repeating: 0xFF, count: RefreshFamilyID.length)
         try database.cachedStatement(
             sql: """
                 DELETE FROM account_end WHERE kind = \(family) AND subject IN (
-                    SELECT subject FROM account_end WHERE kind = \(family) AND subject > ? AND subject <= ?
-                    ORDER BY ended_at DESC, subject DESC LIMIT -1 OFFSET \(RefreshLimits.maximumEnds))
+                    SELECT subject FROM (
+                        SELECT subject, ended_at, row_number() OVER (ORDER BY ended_at DESC, subject DESC) AS place
+                        FROM account_end WHERE kind = \(family) AND subject > ? AND subject <= ?)
+                    WHERE place > \(RefreshLimits.maximumRecentEnds)
+                        OR place > \(RefreshLimits.maximumEnds) AND ended_at < ?)
                 """
-        ).execute(arguments: [Data(id.bytes), Data(after)])
+        ).execute(arguments: [Data(id.bytes), Data(after), time - RefreshLimits.recentMilliseconds])
     }
 
     static func note(_ gone: DeviceDeparture, at time: Int64, in database: Database) throws {

@@ -41,14 +41,29 @@ struct RefreshEndLimitTests {
 
     @Test func `are kept up to a maximum of each account, in a file`() async throws {
         let store = try await registry()
-        try await end(1...RefreshLimits.maximumEnds, in: store)
+        let (few, most) = (RefreshLimits.maximumEnds, RefreshLimits.maximumRecentEnds)
+        try await end(1...few, in: store)
         try await end([1_000], of: 2, in: store)
-        #expect(try count("account_end") == RefreshLimits.maximumEnds + 1)
+        #expect(try count("account_end") == few + 1)
+        try run("UPDATE account_end SET ended_at = ended_at - \(RefreshLimits.recentMilliseconds + 1)")
         try await end([500], in: store)
-        #expect(try count("account_end") == RefreshLimits.maximumEnds + 1)
+        #expect(try count("account_end") == few + 1)
         let told = try #require(try SQLiteRevocations(of: store.database).look()).families
         #expect(!told.contains(.sample(1)) || !told.contains(.sample(2)))
         #expect(told.contains(.sample(500)) && told.contains(.sample(1_000)))
+        // Of the last ten minutes more are kept, since a gateway may have to read all again.
+        try await end(501...501 + few, in: store)
+        #expect(try count("account_end") == few + 3)
+        try run(
+            """
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(most))
+            INSERT INTO account_end
+            SELECT 4, CAST(a.account_id || printf('%016d', i) AS BLOB), \(SQLiteRevocations.now - 1_000)
+            FROM n, (SELECT account_id FROM account ORDER BY account_id LIMIT 1) AS a
+            """)
+        try await end([700], in: store)
+        #expect(try count("account_end") == most + 1)
+        #expect(try SQLiteRevocations(of: store.database).look()?.families.contains(.sample(700)) == true)
     }
 
     @Test func `are kept up to a maximum of each account, in a database`() async throws {
@@ -58,15 +73,33 @@ struct RefreshEndLimitTests {
         func kept() throws -> Int64 {
             try database.session().run("SELECT count(*) FROM portcullis.account_end", []).only().integer(0)
         }
-        try await end(1...RefreshLimits.maximumEnds, in: store)
+        let (few, most) = (RefreshLimits.maximumEnds, RefreshLimits.maximumRecentEnds)
+        try await end(1...few, in: store)
         try await end([1_000], of: 2, in: store)
-        #expect(try kept() == Int64(RefreshLimits.maximumEnds + 1))
+        #expect(try kept() == Int64(few + 1))
+        let age = "UPDATE portcullis.account_end SET ended_at = ended_at - \(RefreshLimits.recentMilliseconds + 1)"
+        try database.session().run(age)
         let feed = PostgreSQLRevocations(of: try database.anotherRegistry())
         _ = try await feed.news()
-        try await end(500..<500 + RefreshLimits.maximumEnds, in: store)
-        #expect(try kept() == Int64(RefreshLimits.maximumEnds + 1))
+        try await end(500..<500 + few, in: store)
+        #expect(try kept() == Int64(few + 1))
         // Whoever listens hears of all of them.
-        #expect(try await feed.ifChanged()?.families.count == 2 * RefreshLimits.maximumEnds + 1)
+        #expect(try await feed.ifChanged()?.families.count == 2 * few + 1)
+        // Of the last ten minutes more are kept, since a gateway may have to read all again.
+        try await end([600], in: store)
+        #expect(try kept() == Int64(few + 2))
+        let another = PostgreSQLRevocations(of: try database.anotherRegistry())
+        #expect(try await another.ifChanged()?.families.count == few + 2)
+        try database.session().run(
+            """
+            INSERT INTO portcullis.account_end
+            SELECT 4, a.account_id || decode(lpad(to_hex(n), 32, '0'), 'hex'),
+                portcullis.milliseconds(clock_timestamp()) - 1000
+            FROM generate_series(1, \(most)) AS n,
+                (SELECT account_id FROM portcullis.account ORDER BY account_id LIMIT 1) AS a
+            """)
+        try await end([601], in: store)
+        #expect(try kept() == Int64(most + 1))
     }
 
     @Test func `are forgotten in batches, in a file`() async throws {

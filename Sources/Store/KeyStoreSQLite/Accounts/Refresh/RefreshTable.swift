@@ -157,9 +157,11 @@ enum RefreshTable {
 
     /// Gateways look for what is new, whatever clock the time is of.
     private static func note(_ families: [RefreshFamilyEnd], at time: Int64, in database: Database) throws {
-        let noted = max(time, try SQLiteClock.now(in: database))
-        for family in families { try AccountEndTable.note(family, at: noted, in: database) }
-        for account in Set(families.map(\.account)) { try AccountEndTable.forgetOldest(of: account, in: database) }
+        let now = try SQLiteClock.now(in: database)
+        for family in families { try AccountEndTable.note(family, at: max(time, now), in: database) }
+        for account in Set(families.map(\.account)) {
+            try AccountEndTable.forgetOldest(of: account, at: now, in: database)
+        }
     }
 
     private static func end(_ row: Row) throws -> RefreshFamilyEnd {
