@@ -188,10 +188,20 @@ enum AccountEndTable {
     }
 
     /// Of a kind that later programs know alone, nobody hears here.
-    static func all(since time: Int64, in database: Database) throws -> [EndedSubject] {
-        let statement = try database.cachedStatement(sql: "SELECT kind, subject FROM account_end WHERE ended_at >= ?")
-        return try Row.fetchAll(statement, arguments: [time]).compactMap { try subject($0) }
+    static func page(
+        since time: Int64, after last: EndedSubject?, in database: Database
+    ) throws -> [EndedSubject] {
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT kind, subject FROM account_end
+                WHERE ended_at >= ? AND kind BETWEEN \(account) AND \(family) AND (kind, subject) > (?, ?)
+                ORDER BY kind, subject LIMIT \(endsAtOnce)
+                """)
+        let arguments: StatementArguments = [time, last?.kind.rawValue ?? 0, Data(last?.bytes ?? [])]
+        return try Row.fetchAll(statement, arguments: arguments).compactMap { try subject($0) }
     }
+
+    private static let endsAtOnce = 10_000
 
     /// Of the first two columns.
     static func subject(_ row: Row) throws -> EndedSubject? {

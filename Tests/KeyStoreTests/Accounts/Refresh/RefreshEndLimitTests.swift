@@ -226,6 +226,46 @@ struct RefreshEndLimitTests {
         #expect(try revocations.look()?.families == [.sample(3)])
     }
 
+    @Test func `are told in parts where all are read again, in a file`() async throws {
+        let store = try await registry()
+        try run(
+            """
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)
+            INSERT INTO account_end SELECT 1, CAST(printf('%016d', i) AS BLOB), \(SQLiteRevocations.now) FROM n
+            """)
+        let revocations = try SQLiteRevocations(of: store.database)
+        var (told, answers) = (Set<AccountID>(), 0)
+        while let answer = try revocations.look() {
+            #expect(answer.accounts.count <= RememberedEnds.maximum + 10_000)
+            told.formUnion(answer.accounts)
+            answers += 1
+        }
+        #expect(told.count == 50_000 && answers > 2)
+        try await end([1], in: store)
+        #expect(try revocations.look()?.families == [.sample(1)])
+    }
+
+    @Test func `are told in parts where all are read again, in a database`() async throws {
+        let database = try await FleetDatabase()
+        try database.session().run(
+            """
+            INSERT INTO portcullis.account_end
+            SELECT 1, decode(lpad(to_hex(n), 32, '0'), 'hex'), portcullis.milliseconds(clock_timestamp())
+            FROM generate_series(1, 50000) AS n
+            """)
+        let feed = PostgreSQLRevocations(of: database.registry)
+        // Until it is told, no more is read.
+        for _ in 0..<3 { _ = try await feed.news() }
+        var (told, answers) = (Set<AccountID>(), 0)
+        await feed.told()
+        while let answer = try await feed.ifChanged() {
+            #expect(answer.accounts.count <= RememberedEnds.maximum + 10_000)
+            told.formUnion(answer.accounts)
+            answers += 1
+        }
+        #expect(told.count == 50_000 - 20_000 + RememberedEnds.maximum && answers > 1)
+    }
+
     // MARK: Remembered
 
     @Test func `are remembered up to a maximum, and for an hour`() {
