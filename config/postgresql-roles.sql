@@ -59,6 +59,8 @@ GRANT INSERT, DELETE, UPDATE ON portcullis.holding TO :"gateway";
 -- It makes players' accounts and records their use, and removes what players remove. It can neither open a closed account nor move a passkey to another one.
 GRANT INSERT, DELETE ON portcullis.account, portcullis.passkey, portcullis.account_device, portcullis.account_end TO :"gateway";
 GRANT UPDATE (last_used_at) ON portcullis.account TO :"gateway";
+-- Who may update it can lock its rows.
+GRANT UPDATE (ended_at) ON portcullis.account_end TO :"gateway";
 GRANT UPDATE (sign_count, flags, last_used_at) ON portcullis.passkey TO :"gateway";
 GRANT UPDATE (label) ON portcullis.account_device TO :"gateway";
 -- It begins, uses and ends families of refresh tokens. It can move none to another account or key.

@@ -1,10 +1,10 @@
-import Accounts
 import DeviceSimulation
 import Foundation
 import KeyStore
 import KeyStoreTestKit
 import Testing
 
+@testable import Accounts
 @testable import Admission
 
 @Suite("A sign-in with a passkey")
@@ -61,6 +61,30 @@ struct SignInTests {
         let other = try AccountBench(sharing: bench)
         let stolen = try await other.signIn(bench.authentication(over: bench.challenge(in: bench.requestOptions())))
         #expect(stolen.refusal?.code == .passkeyRejected && stolen.refusal?.failed.check == .challenge)
+    }
+
+    /// A fleet's store decides, with the last step.
+    @Test mutating func `is refused as no failure where the fleet has no room for its challenge`() throws {
+        let path = "/api/auth/passkey/authenticate"
+        let challenge = try bench.challenge(in: bench.requestOptions())
+        let credential = try bench.authentication(over: challenge)
+        let body = try AccountBody(Array(credential.utf8), maximumBytes: 65_536)
+        let passkey = try PasskeyProof(try body.credential(), of: bench.services.relyingParty)
+        let proof = try bench.services.tokens.checkProof(
+            of: bench.request(path, credential, proof: bench.proof(path)))
+        var steps = SignInSteps(passkey, proof, bench.services, at: start) { _ in nil }
+        _ = steps.next(nil, at: start)
+        _ = steps.next(.passkey(bench.store.passkey(passkey.mark)), at: start)
+        guard case .decided(.failure(let full)) = steps.next(.signIn(.passkey(.refused(.full))), at: start) else {
+            Issue.record("It isn't refused.")
+            return
+        }
+        #expect(full.refusal.answer == .challengesExhausted && full.refusal.status == 503)
+        #expect(full.refusal.retryAfter == 1 && !full.refusal.code.countsAsFailedUpgrade)
+        // As those of changes and of registrations.
+        let other = RefusedRequest.refused(challenge: .full).refusal
+        #expect(other.answer == full.refusal.answer && other.detail == full.refusal.detail)
+        #expect(RefusedRequest.refused(challenge: .alreadySpent).refusal.code == .passkeyRejected)
     }
 
     @Test mutating func `is refused when its challenge has expired`() async throws {

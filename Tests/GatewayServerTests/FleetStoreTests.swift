@@ -130,6 +130,36 @@ struct FleetStoreTests {
         #expect(try await feed.ifChanged() == nil)
     }
 
+    /// More than a gateway remembers: none is forgotten before it is told.
+    @Test func `tells of all ends that it heard of while something else couldn't be loaded`() async throws {
+        let store = try store()
+        let feed = FleetFeed(store)
+        _ = try await feed.ifChanged()
+        let session = try server.session(database: database)
+        func end(_ numbers: ClosedRange<Int>) throws {
+            let subjects = """
+                SELECT decode(lpad(to_hex(n), 32, '0'), 'hex') AS id
+                FROM generate_series(\(numbers.lowerBound), \(numbers.upperBound)) AS n
+                """
+            try session.run(
+                """
+                INSERT INTO portcullis.account_end
+                SELECT 1, s.id, portcullis.milliseconds(clock_timestamp()) FROM (\(subjects)) AS s;
+                INSERT INTO portcullis.changes (kind, subject) SELECT 5, s.id FROM (\(subjects)) AS s
+                """)
+        }
+        try end(1...10_000)
+        _ = try FleetBlockList.add(["address ::1"], reason: nil, at: 1, maximum: 9, in: session)
+        try session.run("ALTER TABLE portcullis.block RENAME TO hidden")
+        await #expect(throws: KeyRegistryError.self) { try await feed.ifChanged() }
+        try end(10_001...20_000)
+        await #expect(throws: KeyRegistryError.self) { try await feed.ifChanged() }
+        try session.run("ALTER TABLE portcullis.hidden RENAME TO block")
+        #expect(try await feed.ifChanged()?.accounts.count == 20_000)
+        try end(20_001...20_001)
+        #expect(try await feed.ifChanged()?.accounts.count == RememberedEnds.maximum + 1)
+    }
+
     /// The standing of an account that this gateway remembers.
     @Test func `forgets what it knows of an account that has changed, before it tells of it`() async throws {
         let (store, other) = (try store(), try self.store())
@@ -153,6 +183,22 @@ struct FleetStoreTests {
         await withCheckedContinuation { continuation in
             store.knownAccounts.load(id, at: .now) { _ in continuation.resume() }
         }
+    }
+
+    /// An operator may just have ended them.
+    @Test func `has families ended also while accounts can't be expired`() async throws {
+        let (store, account) = (try store(), try StoreForgery.account())
+        #expect(try await store.registry.begin(account, maximum: 9) == .begun)
+        let hash = [UInt8](repeating: 7, count: RefreshLimits.hashBytes)
+        let id = try #require(RefreshFamilyID(bytes: [UInt8](repeating: 1, count: RefreshFamilyID.length)))
+        let family = RefreshFamily(
+            id: id, account: account.id, beginner: .passkey(account.passkeys[0].mark), key: hash, hash: hash, at: 1,
+            expiresAt: 2)
+        #expect(try await store.registry.begin(family) == .begun)
+        let session = try server.session(database: database)
+        try session.run("ALTER FUNCTION portcullis.expire_accounts RENAME TO hidden")
+        await #expect(throws: KeyRegistryError.self) { try await store.forgetExpired() }
+        #expect(try session.run("SELECT count(*) FROM portcullis.refresh_family", []).only().integer(0) == 0)
     }
 
     @Test func `is kept by one gateway at a time`() async throws {

@@ -66,7 +66,7 @@ extension AccountServices {
         } catch {
             throw .storeUnavailable(error)
         }
-        guard spending == .spent else { throw .rejected("challenge: the fleet says \(spending)", .challenge) }
+        guard spending == .spent else { throw .refused(challenge: spending) }
     }
 }
 
@@ -86,6 +86,19 @@ extension RefusedRequest {
             Refusal(
                 .passkeyRejected, detail: detail,
                 failed: FailedCheck(check, expected: expected, received: received)))
+    }
+
+    /// Of a challenge of which the fleet has the last word. One for which it has no room isn't spent there, and nobody's
+    /// failure.
+    static func refused(challenge spending: MarkSpending) -> RefusedRequest {
+        guard spending == .full else { return .rejected("challenge: the fleet says \(spending)", .challenge) }
+        return .challengesExhausted(retryAfter: 1)
+    }
+
+    /// - Parameter seconds: until there may be room.
+    static func challengesExhausted(retryAfter seconds: Int) -> RefusedRequest {
+        RefusedRequest(
+            Refusal(.challengesExhausted, detail: "spent challenges are at their maximum", retryAfter: seconds))
     }
 
     /// Of a counter behind a right signature: the operator is told which passkey may have been copied.

@@ -63,6 +63,11 @@ package final class BlockingThreads: TaskExecutor {
         queue.add(BlockingQueue.Item(number: 0, latestStart: nil) { _ in work() })
     }
 
+    /// The same for one whose calls wait in a queue of their own, and who has one of these at a time.
+    package func startAlways(_ work: @escaping @Sendable () -> Void) {
+        queue.addAlways(BlockingQueue.Item(number: 0, latestStart: nil) { _ in work() })
+    }
+
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         queue.addAlways(

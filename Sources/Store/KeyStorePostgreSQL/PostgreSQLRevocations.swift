@@ -6,7 +6,8 @@ import PostgreSQL
 /// Changes have numbers in the order of their commits. Whoever has missed some, because they were forgotten or because
 /// the store has another incarnation and may have gone back, reads everything again. After an error a call goes on
 /// where the last one has come to: a change has the present state read of what it names, so reading it twice does no
-/// harm.
+/// harm. Where all is read again, there may be a million ends, of families that an operator has ended: an answer has a
+/// part of them, and the next ones the rest.
 package actor PostgreSQLRevocations: StoreFeed {
     private let registry: PostgreSQLKeyRegistry
     /// Up to where the changes are known.
@@ -14,6 +15,8 @@ package actor PostgreSQLRevocations: StoreFeed {
     private var known = StoreRevocations()
     /// What of it has ended.
     private var ends = RememberedEnds()
+    /// The rest of the ends that are read again: behind which one, and of how many milliseconds; nil: there is none.
+    private var rest: (after: EndedSubject?, period: Int64)?
     private let began = ContinuousClock.now
     /// The last answer of the store.
     private var answered: ContinuousClock.Instant?
@@ -25,7 +28,11 @@ package actor PostgreSQLRevocations: StoreFeed {
 
     package init(of registry: PostgreSQLKeyRegistry) { self.registry = registry }
 
-    package func ifChanged() async throws(KeyRegistryError) -> StoreRevocations? { try await news()?.revocations }
+    package func ifChanged() async throws(KeyRegistryError) -> StoreRevocations? {
+        guard let news = try await news() else { return nil }
+        told()
+        return news.revocations
+    }
 
     /// What has changed since the last answer.
     ///
@@ -34,10 +41,15 @@ package actor PostgreSQLRevocations: StoreFeed {
         guard !isBusy else { return nil }
         isBusy = true
         defer { isBusy = false }
-        ends.forgetOld(at: time, in: &known)
         while try await readOn() {}
+        while try await readRest() {}
         defer { untold = StoreNews() }
         return untold
+    }
+
+    package func told() {
+        guard !isBusy else { return }
+        ends.forgetOld(at: time, in: &known)
     }
 
     /// Reads a part of the feed, or everything.
@@ -77,23 +89,28 @@ package actor PostgreSQLRevocations: StoreFeed {
             last = end
         }
         all.grants = try await registry.revokedGrants()
-        let ended = try await ended()
         try await loadSigningKeys(&all)
         known = all
         ends.forgetAll(in: &known)
-        for subject in ended { ends.note(subject, at: time, in: &known) }
+        // All of the last hour, and of the time in which the store didn't answer.
+        let silence = answered.map { $0.duration(to: .now).components.seconds } ?? 0
+        rest = (nil, AccountLimits.endRememberedMilliseconds + silence * 1_000)
     }
 
-    /// All of the last hour, and of the time in which the store didn't answer.
-    private func ended() async throws(KeyRegistryError) -> [EndedSubject] {
-        let silence = answered.map { $0.duration(to: .now).components.seconds } ?? 0
-        let period = AccountLimits.endRememberedMilliseconds + silence * 1_000
-        var all: [EndedSubject] = []
-        while true {
-            let page = try await registry.ended(within: period, after: all.last)
-            guard !page.isEmpty else { return all }
-            all += page
+    /// Reads a part of the rest, if as many as are remembered are told.
+    ///
+    /// - Returns: false where there is nothing more to read now.
+    private func readRest() async throws(KeyRegistryError) -> Bool {
+        guard let (last, period) = rest, ends.count <= RememberedEnds.maximum else { return false }
+        let page = try await registry.ended(within: period, after: last)
+        guard let end = page.last else {
+            rest = nil
+            return false
         }
+        for subject in page { ends.note(subject, at: time, in: &known) }
+        rest = (end, period)
+        untold.noteRevocations(known, unreadableSigningKeys: unreadable)
+        return true
     }
 
     private func loadSigningKeys(_ revocations: inout StoreRevocations) async throws(KeyRegistryError) {

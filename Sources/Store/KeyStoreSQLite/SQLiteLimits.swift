@@ -1,6 +1,15 @@
 import GRDB
 import GRDBSQLite
 
+/// The time, in Unix milliseconds, by SQLite's clock.
+enum SQLiteClock {
+    static let now = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
+
+    static func now(in database: Database) throws -> Int64 {
+        try Int64.fetchOne(database.cachedStatement(sql: "SELECT \(now)")) ?? 0
+    }
+}
+
 /// What a connection reads at most, whatever the file says.
 enum SQLiteLimits {
     /// A text, a blob or a row: `SQLITE_LIMIT_LENGTH`. SQLite refuses a longer one (`SQLITE_TOOBIG`) before it takes

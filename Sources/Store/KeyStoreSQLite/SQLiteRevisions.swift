@@ -1,4 +1,5 @@
 import GRDB
+import KeyStore
 
 /// A mark for each part of the store that gateways follow. It changes with every change of that part and with nothing
 /// else, whoever writes: triggers change it, so programs do that don't know of it.
@@ -77,7 +78,11 @@ struct SQLiteRevisions: Equatable {
         + [("added", "INSERT"), ("changed", "UPDATE"), ("removed", "DELETE")].map {
             Trigger(3, "signing_key", $0, $1, when: "true")
         }
-        + [("added", "INSERT", "NEW"), ("removed", "DELETE", "OLD")].map {
-            Trigger(4, "account_end", $0, $1, when: "true", further: " " + AccountEndChanges.note($2))
-        }
+        + [
+            Trigger(4, "account_end", "added", "INSERT", when: "true", further: " " + AccountEndChanges.note("NEW")),
+            // A device joins again. The other ends are forgotten only.
+            Trigger(
+                4, "account_end", "removed", "DELETE", when: "OLD.kind = \(EndedSubject.Kind.departure.rawValue)",
+                further: " " + AccountEndChanges.note("OLD")),
+        ]
 }

@@ -27,6 +27,9 @@ package final class SQLiteRevocations: RevocationSource {
         /// What of it has ended with accounts, and up to which change of that.
         var ends = RememberedEnds()
         var position: AccountEndChanges.Position?
+        /// The rest of the ends that are read again: behind which one, and since when; nil: there is none. There may be a
+        /// million: an answer has a part of them, and the next ones the rest.
+        var rest: (after: EndedSubject?, since: Int64)?
     }
 
     package convenience init(of registry: SQLiteKeyRegistry) throws(KeyRegistryError) {
@@ -55,14 +58,15 @@ package final class SQLiteRevocations: RevocationSource {
         var present = try connection.use { try Self.read($0, after: last, at: time) }
         present.time = time
         seen.withLock { $0 = present }
-        return present.revisions == last.revisions ? nil : present.revocations
+        let isRead = last.rest != nil && present.rest?.after != last.rest?.after
+        return present.revisions == last.revisions && !isRead ? nil : present.revocations
     }
 
     /// Marks are read before what they stand for, so that the next look notices what is written in between.
     private static func read(_ database: Database, after last: Seen, at time: Int64) throws -> Seen {
         var present = last
         present.version = try Int64.fetchOne(database.cachedStatement(sql: "PRAGMA data_version"))
-        guard present.version == nil || present.version != last.version else { return last }
+        guard present.version == nil || present.version != last.version || last.rest != nil else { return last }
         let revisions = try SQLiteRevisions(in: database)
         present.revisions = revisions
         if revisions.keys != last.revisions?.keys {
@@ -71,7 +75,10 @@ package final class SQLiteRevocations: RevocationSource {
         if revisions.tokens != last.revisions?.tokens {
             present.revocations.grants = try DevelopmentTokenTable.revoked(in: database)
         }
+        // What was noted before has been told.
+        if present.rest != nil { present.ends.forgetOld(at: time, in: &present.revocations) }
         if revisions.accountEnds != last.revisions?.accountEnds { try readEnds(database, &present, at: time) }
+        while try readRest(database, &present, at: time) {}
         if revisions.signingKeys != last.revisions?.signingKeys {
             present.revocations.signingKeys = try SigningKeyTable.keys(in: database)
         }
@@ -95,8 +102,15 @@ package final class SQLiteRevocations: RevocationSource {
         // Of the last hour before this look, and before the last one: the clock may have jumped.
         let since = min(time, seen.time ?? time) - AccountLimits.endRememberedMilliseconds
         seen.ends.forgetAll(in: &seen.revocations)
-        for subject in try AccountEndTable.all(since: since, in: database) {
-            seen.ends.note(subject, at: time, in: &seen.revocations)
-        }
+        seen.rest = (nil, since)
+    }
+
+    /// - Returns: false where there is nothing more to read now.
+    private static func readRest(_ database: Database, _ seen: inout Seen, at time: Int64) throws -> Bool {
+        guard let (last, since) = seen.rest, seen.ends.count <= RememberedEnds.maximum else { return false }
+        let page = try AccountEndTable.page(since: since, after: last, in: database)
+        for subject in page { seen.ends.note(subject, at: time, in: &seen.revocations) }
+        seen.rest = page.last.map { ($0, since) }
+        return seen.rest != nil
     }
 }

@@ -7,8 +7,8 @@ import Synchronization
 /// Changes that clients cause one after another: those that wait at the same moment are one transaction, and wait for
 /// the disk once.
 ///
-/// They have the limits of other calls: so many wait, and each as long, for the thread of changes. After a transaction
-/// it is the turn of the others that wait for this thread.
+/// They have the limits of other calls: so many wait, and each as long. For the thread of changes one call waits for all
+/// of them; after a transaction it is the turn of the others that wait for this thread.
 final class SQLiteSharedCommits: Sendable {
     /// Changes of one transaction, so that it is short.
     static let maximumChanges = 64
@@ -26,10 +26,11 @@ final class SQLiteSharedCommits: Sendable {
 
     /// - Parameter body: runs in a transaction as ``SQLiteKeyDatabase/change(until:_:)`` makes one. It may run twice: a
     ///   transaction that fails is made again without the others.
+    /// - Parameter milliseconds: how long it waits for the thread and the lock; nil: as administration.
     func change<Answer: Sendable>(
-        _ body: @escaping @Sendable (Database) throws -> Answer
+        within milliseconds: Int? = nil, _ body: @escaping @Sendable (Database) throws -> Answer
     ) async throws(KeyRegistryError) -> Answer {
-        let milliseconds = database.limits.administrationBusyMilliseconds
+        let milliseconds = milliseconds ?? database.limits.administrationBusyMilliseconds
         let result: Result<Answer, KeyRegistryError> = await withCheckedContinuation { continuation in
             let change = SharedChange(
                 latestStart: .now + .milliseconds(milliseconds), deadline: .now() + .milliseconds(milliseconds),
@@ -46,28 +47,32 @@ final class SQLiteSharedCommits: Sendable {
         return try result.get()
     }
 
-    private func start() {
-        guard !thread.start({ [self] in run() }) else { return }
-        // As many other calls wait for the thread as may.
-        for change in queue.takeAll() { change.fail(.queueFull) }
-    }
+    private func start() { thread.startAlways { [self] in run() } }
 
     // MARK: On the thread
 
     private func run() {
-        let changes = queue.take(Self.maximumChanges)
-        if let first = changes.first { make(changes, until: first.deadline) }
+        make(queue.take(Self.maximumChanges))
         if queue.goesOn() { start() }
     }
 
-    private func make(_ changes: [SharedChange], until deadline: DispatchTime) {
+    private func make(_ changes: [SharedChange]) {
+        guard let first = changes.first else { return }
         do throws(KeyRegistryError) {
-            let answers = try database.change(until: deadline) { database in try changes.map { try $0.run(database) } }
+            let answers = try database.change(until: first.deadline) { database in
+                try changes.map { try $0.run(database) }
+            }
             for answer in answers { answer() }
+        } catch .busy {
+            // The first one has waited its time for the lock; others may have some left.
+            let now = DispatchTime.now()
+            first.fail(.busy)
+            for change in changes.dropFirst() where change.deadline <= now { change.fail(.busy) }
+            queue.putBack(changes.dropFirst().filter { $0.deadline > now })
         } catch {
             // One that fails concerns none of the others.
-            guard changes.count > 1 else { return changes[0].fail(error) }
-            for change in changes { make([change], until: deadline) }
+            guard changes.count > 1 else { return first.fail(error) }
+            for change in changes { make([change]) }
         }
     }
 }
@@ -117,12 +122,15 @@ private final class SharedChanges: Sendable {
         }
     }
 
-    /// The thread isn't to be had.
-    func takeAll() -> [SharedChange] {
-        state.withLock { state in
-            defer { (state.waiting, state.isRunning) = ([], false) }
-            return state.waiting
+    /// In front of the others, in their order: nothing of them has happened.
+    func putBack(_ changes: [SharedChange]) {
+        guard let first = changes.first else { return }
+        let isUnwatched = state.withLock { state in
+            state.waiting.insert(contentsOf: changes, at: 0)
+            defer { state.isWatched = true }
+            return !state.isWatched
         }
+        if isUnwatched { watch(from: first.latestStart) }
     }
 
     /// After a transaction.

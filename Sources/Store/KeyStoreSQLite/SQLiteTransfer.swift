@@ -56,7 +56,7 @@ extension SQLiteKeyDatabase: TransferableStore {
     }
 
     package func endFamilies() throws(KeyRegistryError) {
-        _ = try change(until: nil) { try RefreshTable.end(.all, at: RefreshTable.now(in: $0), in: $0) }
+        _ = try change(until: nil) { try RefreshTable.end(.all, at: SQLiteClock.now(in: $0), in: $0) }
     }
 
     package func complete(secret: NamedSecret) throws(KeyRegistryError) {

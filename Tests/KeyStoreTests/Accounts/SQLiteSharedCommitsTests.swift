@@ -106,6 +106,40 @@ struct SQLiteSharedCommitsTests {
         #expect(try await store.families(of: .sample(3)) == [])
     }
 
+    @Test func `are taken also while as many other calls wait for the thread as may`() async throws {
+        let store = try await store(waiting: 2)
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask { try await signIn(1, of: 1, to: store) == .passkey(.used) }
+            await gate.arrivals(1)
+            for byte in 1...UInt8(2) { group.addTask { try await store.enrol(.sample(byte)) == .enrolled } }
+            for number in 2...3 {
+                group.addTask { try await signIn(number, of: UInt8(number), to: store) == .passkey(.used) }
+            }
+            while store.commits.waiting < 2 || store.waitingWrites < 2, gate.isHolding { await Task.yield() }
+            gate.open()
+            for try await isDone in group { #expect(isDone) }
+        }
+    }
+
+    @Test func `go on after one that has waited its time for the lock`() async throws {
+        let store = try await store(waiting: 64)
+        gate.open()
+        let (thread, commits) = (Gate(), store.commits)
+        let other = try OtherProcess(directory.file("keys.sqlite"))
+        try other.run("BEGIN IMMEDIATE")
+        async let occupied: Void = store.write { _, _ throws(KeyRegistryError) in thread.pass() }
+        await thread.arrivals(1)
+        let short = Task { try await commits.change(within: 1_000) { _ in true } }
+        while commits.waiting < 1, thread.isHolding { await Task.yield() }
+        let long = Task { try await commits.change { _ in true } }
+        while commits.waiting < 2, thread.isHolding { await Task.yield() }
+        thread.open()
+        try await occupied
+        await #expect(throws: KeyRegistryError.busy) { try await short.value }
+        try other.run("COMMIT")
+        #expect(try await long.value)
+    }
+
     @Test func `are busy when they have waited their time, while the disk is stuck`() async throws {
         let store = try await store(waiting: 8, administrationMilliseconds: 1_000)
         async let stuck = signIn(1, of: 1, to: store)
@@ -116,6 +150,19 @@ struct SQLiteSharedCommitsTests {
         #expect(try await stuck == .passkey(.used))
         #expect(try await store.families(of: .sample(2)) == [])
     }
+}
+
+/// Holds SQLite's lock as long as a test likes.
+private final class OtherProcess {
+    private let queue: DatabaseQueue
+
+    init(_ path: String) throws {
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        queue = try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    func run(_ sql: String) throws { try queue.writeWithoutTransaction { try $0.execute(sql: sql) } }
 }
 
 /// Counts the commits of a connection.

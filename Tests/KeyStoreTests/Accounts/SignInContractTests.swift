@@ -1,5 +1,6 @@
 import KeyStore
 import KeyStorePostgreSQL
+import PostgreSQL
 import Testing
 
 /// The contract of every store for a sign-in: the use of a passkey and the beginning of a family in one step.
@@ -125,6 +126,23 @@ struct SignInContractTests {
         let other = try #require(StoreIncarnation(bytes: [UInt8](repeating: 9, count: StoreIncarnation.length)))
         #expect(try await signIn(6, proof: 4, challenge: 3, in: other) == .passkey(.used))
         #expect(try await store.families(of: .sample(1)).count == 3)
+    }
+
+    /// The client has got 503, and may have signed in again.
+    @Test func `that comes after its gateway has given it up changes nothing`() async throws {
+        let database = try await FleetDatabase()
+        let (store, home) = (database.registry, try await database.registry.incarnation())
+        _ = try await store.begin(.sample(1), maximum: 10)
+        func signIn(askedAgo milliseconds: Int64) async throws -> PasskeySigningIn {
+            let marks = SignInMarks(
+                proof: (.sample(1, .tokenProof), home), challenge: (.sample(1, .passkeyAuthentication), home),
+                askedAt: Int64.now - milliseconds)
+            return try await store.signIn(PasskeySignIn(.sample(1), beginning: .sample()), spending: marks)
+        }
+        let limit = Int64(database.options.statementMilliseconds)
+        #expect(try await signIn(askedAgo: limit + 2_000) == .proofRefused(.expired))
+        #expect(try await store.families(of: .sample(1)) == [])
+        #expect(try await signIn(askedAgo: limit - 30_000) == .passkey(.used))
     }
 
     @Test func `in the store of one gateway spends no marks`() async throws {

@@ -42,7 +42,7 @@ struct FreshPasskey {
         }
         switch spending {
         case .used: return isChanged ? SignIn.eligibilityRemark : nil
-        case .refused(let refusal): throw .rejected("challenge: the fleet says \(refusal)", .challenge)
+        case .refused(let refusal): throw .refused(challenge: refusal)
         case .notHigher:
             throw .rejected("counter was used by another request meanwhile", .counterStored)
                 .ofPasskey(passkey.mark, in: account)

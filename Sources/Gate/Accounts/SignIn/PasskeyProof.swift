@@ -87,10 +87,7 @@ extension PasskeyChallengeSpending {
     func spent() throws(RefusedRequest) -> SpentPasskeyChallenge {
         switch self {
         case .spent(let challenge): return challenge
-        case .refused(.full(let seconds)):
-            throw RefusedRequest(
-                Refusal(
-                    .challengesExhausted, detail: "spent challenges are at their maximum", retryAfter: seconds))
+        case .refused(.full(let seconds)): throw .challengesExhausted(retryAfter: seconds)
         case .refused(let refusal): throw .rejected(refusal.detail, .challenge)
         }
     }

@@ -121,7 +121,7 @@ struct SignInSteps: DecisionSteps {
     private func conclude(_ verified: Verified, _ outcome: PasskeySpending) throws(RefusedRequest) -> SignedIn {
         switch outcome {
         case .used: break
-        case .refused(let spending): throw .rejected("challenge: the fleet says \(spending)", .challenge)
+        case .refused(let spending): throw .refused(challenge: spending)
         case .notHigher(let stored):
             throw .rejected(
                 "counter was used by another request meanwhile", .counterStored, expected: "a counter above \(stored)",

@@ -35,6 +35,9 @@ package final class Fleet: Sendable {
         standings.forgetAll()
     }
 
+    /// The store's time isn't later then.
+    func latestTime(at moment: Moment) -> Int64 { identity.time(at: moment.monotonic) + FleetClock.tolerance }
+
     // MARK: Single use
 
     /// Spends a mark in the whole fleet.

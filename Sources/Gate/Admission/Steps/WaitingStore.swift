@@ -70,7 +70,9 @@ package struct WaitingStore: Sendable {
             return try await accountStore().signIn(signIn, spending: SignInMarks(challenge: challenge))
         }
         let use = proof.flatMap { FleetUse($0) }
-        let marks = SignInMarks(proof: use.map { ($0.mark, $0.incarnation) }, challenge: challenge)
+        let marks = SignInMarks(
+            proof: use.map { ($0.mark, $0.incarnation) }, challenge: challenge,
+            askedAt: fleet.latestTime(at: store.now(after: moment)))
         let outcome = try await accountStore().signIn(signIn, spending: marks)
         if case .passkey(.refused(let spending)) = outcome {
             await fleet.learnIfForeign(spending, at: moment.monotonic)
@@ -85,6 +87,8 @@ package struct WaitingStore: Sendable {
         // This gateway's own replay store has found it unused.
         guard let fleet = store.fleet else { return try await families.use(use, spending: nil) }
         guard let mark = FleetUse(proof) else { return .refused(.expired) }
+        var use = use
+        use.askedAt = fleet.latestTime(at: store.now(after: moment))
         let outcome = try await families.use(use, spending: (mark.mark, mark.incarnation))
         if case .refused(let spending) = outcome { await fleet.learnIfForeign(spending, at: moment.monotonic) }
         return outcome

@@ -31,6 +31,7 @@ actor FleetFeed: RevocationSource {
         try await loadChanges()
         let heard = unheard
         unheard = StoreNews()
+        await feed.told()
         if heard.revocations != nil { store.note(unreadableSigningKeys: heard.unreadableSigningKeys) }
         if heard.keys == nil { standings.forgetAll() }
         standings.heard(heard.keys ?? [], at: asked)

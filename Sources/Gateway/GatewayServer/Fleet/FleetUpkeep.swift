@@ -25,8 +25,15 @@ struct FleetUpkeep {
         try await registry.forgetChanges()
         try await registry.forgetHoldings()
         try await registry.forgetLostSessions()
-        _ = try await registry.expireAccounts(madeBefore: time - AccountLimits.unusedMilliseconds, at: time)
+        var failure: KeyRegistryError?
+        do throws(KeyRegistryError) {
+            _ = try await registry.expireAccounts(madeBefore: time - AccountLimits.unusedMilliseconds, at: time)
+        } catch {
+            failure = error
+        }
+        // Whoever an operator has signed out is told by this.
         try await endFamilies(expiredAt: time)
+        if let failure { throw failure }
     }
 
     /// In transactions that are short each. Of a million that an operator has ended all are told within minutes.

@@ -60,8 +60,8 @@ package protocol AccountStore: RefreshStore {
     /// Removes the account with all that belongs to it. False if it is unknown.
     func forget(_ id: AccountID, at time: Int64) async throws(KeyRegistryError) -> Bool
 
-    /// Removes accounts of which ``Account/isUnused(madeBefore:)`` is true, at most ``AccountLimits/maximumExpired``,
-    /// and forgets what ended before ``AccountLimits/endKeptMilliseconds``.
+    /// Removes accounts of which ``Account/isUnused(madeBefore:)`` is true, and forgets what ended before
+    /// ``AccountLimits/endKeptMilliseconds``: at most ``AccountLimits/maximumExpired`` each.
     ///
     /// - Parameter time: now.
     /// - Returns: how many accounts were removed.

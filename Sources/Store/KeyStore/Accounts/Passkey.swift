@@ -99,6 +99,6 @@ package enum AccountLimits {
     package static let endRememberedMilliseconds: Int64 = 3_600_000
     /// Accounts in one answer of a store.
     package static let largestPage = 50
-    /// Unused accounts that one transaction removes.
+    /// Unused accounts that one transaction removes, and as many old ends.
     package static let maximumExpired = 500
 }

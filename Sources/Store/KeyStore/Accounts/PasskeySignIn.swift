@@ -16,13 +16,18 @@ package struct SignInMarks: Sendable {
     package let proof: Mark?
     /// Of the challenge that the passkey has signed. It is spent after the proof.
     package let challenge: Mark?
+    /// As ``RefreshUse/askedAt``.
+    package let askedAt: Int64?
 
-    package init(proof: Mark? = nil, challenge: Mark? = nil) { (self.proof, self.challenge) = (proof, challenge) }
+    package init(proof: Mark? = nil, challenge: Mark? = nil, askedAt: Int64? = nil) {
+        (self.proof, self.challenge, self.askedAt) = (proof, challenge, askedAt)
+    }
 }
 
 /// The outcome of a sign-in in the store.
 package enum PasskeySigningIn: Hashable, Sendable {
-    /// The proof couldn't be spent: ``MarkSpending/alreadySpent`` or ``MarkSpending/full``. Nothing was changed.
+    /// The proof couldn't be spent: ``MarkSpending/alreadySpent`` or ``MarkSpending/full``; or the sign-in came too late:
+    /// ``MarkSpending/expired``. Nothing was changed.
     case proofRefused(MarkSpending)
     /// As the use alone. If it is `.used`, the family has begun, too; beyond ``RefreshLimits/maximumFamilies`` the
     /// account's family that was used longest ago has ended.

@@ -77,7 +77,7 @@ package struct RememberedEnds: Sendable {
         revocations.forget(subject)
     }
 
-    /// Before news are noted: what was noted before has been told.
+    /// Only when all that was noted has been told.
     package mutating func forgetOld(at time: Int64, in revocations: inout StoreRevocations) {
         let end = time - AccountLimits.endRememberedMilliseconds
         while first < entries.count {

@@ -47,6 +47,10 @@ package protocol StoreFeed: RevocationSource {
     ///
     /// - Returns: nil while another call is under way.
     func news() async throws(KeyRegistryError) -> StoreNews?
+
+    /// All that ``news()`` has answered has come to the gateway: what it tells again may be limited. Not while a call of
+    /// that is under way.
+    func told() async
 }
 
 /// What a gateway says of itself, always the same.

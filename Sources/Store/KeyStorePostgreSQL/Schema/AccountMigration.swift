@@ -272,9 +272,13 @@ extension PostgreSQLSchema.Migration {
                 WHERE a.last_used_at IS NULL AND a.made_at < made_before
                 ORDER BY a.made_at LIMIT batch FOR UPDATE SKIP LOCKED));
             GET DIAGNOSTICS gone = ROW_COUNT;
-            DELETE FROM portcullis.account_end e
-            WHERE e.ended_at < ended_before
-                AND NOT (e.kind = 1 AND EXISTS (SELECT 1 FROM portcullis.account a WHERE a.account_id = e.subject));
+            -- The oldest, so that it is short, and without waiting for who removes some of them.
+            DELETE FROM portcullis.account_end WHERE ctid = ANY (ARRAY(
+                SELECT e.ctid FROM portcullis.account_end e
+                WHERE e.ended_at < ended_before
+                    AND NOT (e.kind = 1 AND EXISTS (
+                        SELECT 1 FROM portcullis.account a WHERE a.account_id = e.subject))
+                ORDER BY e.ended_at LIMIT batch FOR UPDATE OF e SKIP LOCKED));
             RETURN gone;
         END $$;
 

@@ -121,7 +121,8 @@ extension PostgreSQLSchema.Migration {
 
     private static let endingFamilies = """
         -- account_end has them with kind 4, and with the account before the family: of one account the newest ends alone,
-        -- since clients end families. Gateways have heard of the others.
+        -- since clients end families. Gateways have heard of the others, unless they have to read all again: so more
+        -- recent ones are kept.
         CREATE FUNCTION portcullis.end_families(ids bytea[], ended int8) RETURNS int8 LANGUAGE plpgsql AS $$
         DECLARE
             gone bytea[];
@@ -141,10 +142,14 @@ extension PostgreSQLSchema.Migration {
             ON CONFLICT DO NOTHING;
             DELETE FROM portcullis.account_end e WHERE e.kind = 4 AND e.subject = ANY (ARRAY(
                 SELECT l.subject FROM unnest(owners) AS o (id) CROSS JOIN LATERAL (
-                    SELECT k.subject FROM portcullis.account_end k
+                    SELECT k.subject, k.ended_at,
+                        row_number() OVER (ORDER BY k.ended_at DESC, k.subject DESC) AS place
+                    FROM portcullis.account_end k
                     WHERE k.kind = 4 AND k.subject > o.id
-                        AND k.subject <= o.id || decode(repeat('ff', \(RefreshFamilyID.length)), 'hex')
-                    ORDER BY k.ended_at DESC, k.subject DESC OFFSET \(RefreshLimits.maximumEnds)) AS l));
+                        AND k.subject <= o.id || decode(repeat('ff', \(RefreshFamilyID.length)), 'hex')) AS l
+                WHERE l.place > \(RefreshLimits.maximumRecentEnds)
+                    OR l.place > \(RefreshLimits.maximumEnds) AND l.ended_at
+                        < portcullis.milliseconds(clock_timestamp()) - \(RefreshLimits.recentMilliseconds)));
             PERFORM portcullis.note(\(StoreChanges.Kind.account.rawValue), o.id) FROM unnest(owners) AS o (id);
             PERFORM portcullis.note(\(StoreChanges.Kind.family.rawValue), g.id) FROM unnest(gone) AS g (id);
             RETURN cardinality(gone);
@@ -266,14 +271,15 @@ extension PostgreSQLSchema.Migration {
 
     private static let signingIn = """
         -- proof_spending and spending as spend, outcome and stored as use_passkey. Without its home a mark isn't spent. A
-        -- proof that is foreign or has expired refuses nothing: the challenge does.
+        -- proof that is foreign or has expired refuses nothing: the challenge does. outcome 7: it came after latest.
         CREATE FUNCTION portcullis.sign_in_and_begin(
             proof_home bytea, proof_kind int8, proof_bytes bytea, proof_expires int8, home_id bytea, mark_kind int8,
             mark_bytes bytea, mark_expires int8, of_mark bytea, new_count int8, new_flags int8, used int8, id bytea,
-            of_account bytea, of_key bytea, new_hash bytea, began int8, new_expires int8, OUT proof_spending int8,
-            OUT spending int8, OUT outcome int8, OUT stored int8
+            of_account bytea, of_key bytea, new_hash bytea, began int8, new_expires int8, latest int8,
+            OUT proof_spending int8, OUT spending int8, OUT outcome int8, OUT stored int8
         ) LANGUAGE plpgsql AS $$
         BEGIN
+            IF latest < portcullis.milliseconds(clock_timestamp()) THEN outcome := 7; RETURN; END IF;
             IF proof_home IS NOT NULL THEN
                 proof_spending := portcullis.spend(proof_home, proof_kind, proof_bytes, proof_expires);
                 IF proof_spending IN (1, 4) THEN RETURN; END IF;
@@ -298,11 +304,12 @@ extension PostgreSQLSchema.Migration {
 
     private static let usingFamily = """
         -- outcome: 0 rotated, 1 repeated (sealed), 2 unknown, 3 expired, 4 wrong key, 5 repeated too often, 6 reused. The
-        -- rule is RefreshFamily.using. 7: the proof isn't unused (spending as spend). Without home_id it has no mark.
+        -- rule is RefreshFamily.using. 7: the proof isn't unused (spending as spend), or it came after latest: its client
+        -- may have gone on, and would seem to be two. Without home_id it has no mark.
         CREATE FUNCTION portcullis.use_family(
             home_id bytea, mark_kind int8, mark_bytes bytea, mark_expires int8, of_id bytea, of_key bytea,
             of_hash bytea, next_hash bytea, next_sealed bytea, used int8, next_expires int8, repeat_milliseconds int8,
-            OUT outcome int8, OUT owner bytea, OUT began_as int8, OUT began_with bytea,
+            latest int8, OUT outcome int8, OUT owner bytea, OUT began_as int8, OUT began_with bytea,
             OUT good_sealed bytea, OUT expires int8, OUT owner_origin int8, OUT owner_proof bytea,
             OUT owner_closed boolean, OUT spending int8
         ) LANGUAGE plpgsql AS $$
@@ -310,11 +317,13 @@ extension PostgreSQLSchema.Migration {
             known record;
             present int8;
         BEGIN
+            IF latest < portcullis.milliseconds(clock_timestamp()) THEN
+                outcome := 7;
+                spending := 3;
+                RETURN;
+            END IF;
             IF home_id IS NOT NULL THEN
-                -- It was held up on its way for so long that its client may have gone on, and would seem to be two.
-                spending := CASE
-                    WHEN mark_expires < portcullis.milliseconds(clock_timestamp()) - \(aheadMilliseconds) THEN 3
-                    ELSE portcullis.spend(home_id, mark_kind, mark_bytes, mark_expires) END;
+                spending := portcullis.spend(home_id, mark_kind, mark_bytes, mark_expires);
                 IF spending <> 0 THEN outcome := 7; RETURN; END IF;
             END IF;
             -- A mark doesn't wait; this does, and comes after it.
@@ -323,6 +332,12 @@ extension PostgreSQLSchema.Migration {
             SELECT f.* INTO known FROM portcullis.refresh_family f WHERE f.family_id = of_id AND f.epoch = present
             FOR UPDATE;
             IF NOT FOUND THEN outcome := 2; RETURN; END IF;
+            -- It may have waited for the row.
+            IF latest < portcullis.milliseconds(clock_timestamp()) THEN
+                outcome := 7;
+                spending := 3;
+                RETURN;
+            END IF;
             owner := known.account_id;
             IF known.key <> of_key THEN outcome := 4; RETURN; END IF;
             IF used >= known.expires_at THEN outcome := 3; RETURN; END IF;

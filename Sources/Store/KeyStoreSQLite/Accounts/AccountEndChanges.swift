@@ -4,8 +4,8 @@ import KeyStore
 /// The changes of `account_end` in their order, so that a gateway reads those alone that it hasn't heard of. Triggers
 /// write them, so programs do that don't know of it.
 ///
-/// Only the newest ones are kept: who has missed some reads the ends themselves. A change has a random mark, since the
-/// numbers begin again in an older copy of the file.
+/// Only the newest ones are kept, and as long as gateways remember ends: who has missed some reads the ends themselves.
+/// A change has a random mark, since the numbers begin again in an older copy of the file, and when none is left.
 struct AccountEndChanges {
     /// Rows of the table.
     static let maximum = 1_000
@@ -41,10 +41,27 @@ struct AccountEndChanges {
         Position(seq: try StoredValue.integer(row[2]), mark: try StoredValue.integer(row[3]))
     }
 
+    /// When the oldest change was, in Unix milliseconds by SQLite's clock.
+    static func oldest(in database: Database) throws -> Int64? {
+        try Int64.fetchOne(
+            database.cachedStatement(sql: "SELECT changed_at FROM account_end_change ORDER BY seq LIMIT 1"))
+    }
+
+    /// Those before a time, without gaps among the others.
+    static func forget(before time: Int64, in database: Database) throws {
+        try database.cachedStatement(
+            sql: """
+                DELETE FROM account_end_change
+                WHERE seq <= (SELECT max(seq) FROM account_end_change WHERE changed_at < ?)
+                """
+        ).execute(arguments: [time])
+    }
+
     /// - Parameter row: `NEW` or `OLD`.
     static func note(_ row: String) -> String {
         """
-        INSERT INTO account_end_change (mark, kind, subject) VALUES (random(), \(row).kind, \(row).subject);
+        INSERT INTO account_end_change (mark, changed_at, kind, subject)
+        VALUES (random(), \(SQLiteClock.now), \(row).kind, \(row).subject);
         DELETE FROM account_end_change WHERE seq <= (SELECT max(seq) FROM account_end_change) - \(maximum);
         """
     }

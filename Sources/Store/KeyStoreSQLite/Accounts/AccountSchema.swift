@@ -54,6 +54,7 @@ enum AccountSchema {
                 CREATE TABLE IF NOT EXISTS account_end_change (
                     seq INTEGER NOT NULL PRIMARY KEY,
                     mark INTEGER NOT NULL,
+                    changed_at INTEGER NOT NULL,
                     kind INTEGER NOT NULL,
                     subject BLOB NOT NULL
                 ) STRICT;
@@ -83,15 +84,20 @@ enum AccountEndTable {
     }
 
     /// Of an account's families: clients end them.
-    static func forgetOldest(of id: AccountID, in database: Database) throws {
+    ///
+    /// - Parameter time: now, as that with which they are noted.
+    static func forgetOldest(of id: AccountID, at time: Int64, in database: Database) throws {
         let after = id.bytes + [UInt8](repeating: 0xFF, count: RefreshFamilyID.length)
         try database.cachedStatement(
             sql: """
                 DELETE FROM account_end WHERE kind = \(family) AND subject IN (
-                    SELECT subject FROM account_end WHERE kind = \(family) AND subject > ? AND subject <= ?
-                    ORDER BY ended_at DESC, subject DESC LIMIT -1 OFFSET \(RefreshLimits.maximumEnds))
+                    SELECT subject FROM (
+                        SELECT subject, ended_at, row_number() OVER (ORDER BY ended_at DESC, subject DESC) AS place
+                        FROM account_end WHERE kind = \(family) AND subject > ? AND subject <= ?)
+                    WHERE place > \(RefreshLimits.maximumRecentEnds)
+                        OR place > \(RefreshLimits.maximumEnds) AND ended_at < ?)
                 """
-        ).execute(arguments: [Data(id.bytes), Data(after)])
+        ).execute(arguments: [Data(id.bytes), Data(after), time - RefreshLimits.recentMilliseconds])
     }
 
     static func note(_ gone: DeviceDeparture, at time: Int64, in database: Database) throws {
@@ -165,14 +171,16 @@ enum AccountEndTable {
         return try Row.fetchOne(statement, arguments: [time]) != nil
     }
 
-    /// But for closed accounts that are there.
+    /// But for closed accounts that are there; the oldest, so that the transaction is short.
     static func forget(before time: Int64, in database: Database) throws {
         try database.cachedStatement(
             sql: """
-                DELETE FROM account_end
-                WHERE ended_at < ? AND NOT (kind = \(account) AND subject IN (SELECT account_id FROM account))
+                DELETE FROM account_end WHERE (kind, subject) IN (
+                    SELECT kind, subject FROM account_end
+                    WHERE ended_at < ? AND NOT (kind = \(account) AND subject IN (SELECT account_id FROM account))
+                    ORDER BY ended_at LIMIT ?)
                 """
-        ).execute(arguments: [time])
+        ).execute(arguments: [time, AccountLimits.maximumExpired])
     }
 
     static func has(_ ended: EndedSubject, in database: Database) throws -> Bool {
@@ -180,10 +188,20 @@ enum AccountEndTable {
     }
 
     /// Of a kind that later programs know alone, nobody hears here.
-    static func all(since time: Int64, in database: Database) throws -> [EndedSubject] {
-        let statement = try database.cachedStatement(sql: "SELECT kind, subject FROM account_end WHERE ended_at >= ?")
-        return try Row.fetchAll(statement, arguments: [time]).compactMap { try subject($0) }
+    static func page(
+        since time: Int64, after last: EndedSubject?, in database: Database
+    ) throws -> [EndedSubject] {
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT kind, subject FROM account_end
+                WHERE ended_at >= ? AND kind BETWEEN \(account) AND \(family) AND (kind, subject) > (?, ?)
+                ORDER BY kind, subject LIMIT \(endsAtOnce)
+                """)
+        let arguments: StatementArguments = [time, last?.kind.rawValue ?? 0, Data(last?.bytes ?? [])]
+        return try Row.fetchAll(statement, arguments: arguments).compactMap { try subject($0) }
     }
+
+    private static let endsAtOnce = 10_000
 
     /// Of the first two columns.
     static func subject(_ row: Row) throws -> EndedSubject? {

@@ -176,7 +176,7 @@ enum AccountTable {
             sql: "DELETE FROM account_device WHERE key_id = ?1 AND (?2 IS NULL OR account_id = ?2)"
         ).execute(arguments: [Data(key.bytes), id.map { Data($0.bytes) }])
         guard database.changesCount == 1 else { return false }
-        _ = try RefreshTable.end(.device(key), at: RefreshTable.now(in: database), in: database)
+        _ = try RefreshTable.end(.device(key), at: SQLiteClock.now(in: database), in: database)
         return true
     }
 

@@ -126,9 +126,11 @@ extension SQLiteKeyDatabase: ImmediateAccountRegistry {
     ) throws(KeyRegistryError) -> Int {
         // Nearly always there is nothing: then nothing is written.
         let end = time - AccountLimits.endKeptMilliseconds
+        let changesEnd = time - AccountLimits.endRememberedMilliseconds
         let isDue = try readers.use { database in
             try !AccountTable.unused(madeBefore: madeBefore, limit: 1, in: database).isEmpty
                 || AccountEndTable.hasEnds(before: end, in: database)
+                || AccountEndChanges.oldest(in: database).map { $0 < changesEnd } ?? false
         }
         guard isDue else { return 0 }
         return try administer(until: deadline) { database in
@@ -136,6 +138,7 @@ extension SQLiteKeyDatabase: ImmediateAccountRegistry {
                 madeBefore: madeBefore, limit: AccountLimits.maximumExpired, in: database)
             for id in unused { _ = try AccountTable.delete(id, from: database) }
             try AccountEndTable.forget(before: end, in: database)
+            try AccountEndChanges.forget(before: changesEnd, in: database)
             return unused.count
         }
     }

@@ -68,6 +68,9 @@ package final class PostgreSQLDriver: Sendable {
 
     package var figures: DriverFigures { mailbox.figures }
 
+    /// ``DriverOptions/statementMilliseconds``
+    package var statementMilliseconds: Int { options.statementMilliseconds }
+
     /// Answers what is under way, and ends the connections.
     package func close() { mailbox.close() }
 }

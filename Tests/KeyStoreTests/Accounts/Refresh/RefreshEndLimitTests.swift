@@ -41,14 +41,29 @@ struct RefreshEndLimitTests {
 
     @Test func `are kept up to a maximum of each account, in a file`() async throws {
         let store = try await registry()
-        try await end(1...RefreshLimits.maximumEnds, in: store)
+        let (few, most) = (RefreshLimits.maximumEnds, RefreshLimits.maximumRecentEnds)
+        try await end(1...few, in: store)
         try await end([1_000], of: 2, in: store)
-        #expect(try count("account_end") == RefreshLimits.maximumEnds + 1)
+        #expect(try count("account_end") == few + 1)
+        try run("UPDATE account_end SET ended_at = ended_at - \(RefreshLimits.recentMilliseconds + 1)")
         try await end([500], in: store)
-        #expect(try count("account_end") == RefreshLimits.maximumEnds + 1)
+        #expect(try count("account_end") == few + 1)
         let told = try #require(try SQLiteRevocations(of: store.database).look()).families
         #expect(!told.contains(.sample(1)) || !told.contains(.sample(2)))
         #expect(told.contains(.sample(500)) && told.contains(.sample(1_000)))
+        // Of the last ten minutes more are kept, since a gateway may have to read all again.
+        try await end(501...501 + few, in: store)
+        #expect(try count("account_end") == few + 3)
+        try run(
+            """
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(most))
+            INSERT INTO account_end
+            SELECT 4, CAST(a.account_id || printf('%016d', i) AS BLOB), \(SQLiteRevocations.now - 1_000)
+            FROM n, (SELECT account_id FROM account ORDER BY account_id LIMIT 1) AS a
+            """)
+        try await end([700], in: store)
+        #expect(try count("account_end") == most + 1)
+        #expect(try SQLiteRevocations(of: store.database).look()?.families.contains(.sample(700)) == true)
     }
 
     @Test func `are kept up to a maximum of each account, in a database`() async throws {
@@ -58,15 +73,73 @@ struct RefreshEndLimitTests {
         func kept() throws -> Int64 {
             try database.session().run("SELECT count(*) FROM portcullis.account_end", []).only().integer(0)
         }
-        try await end(1...RefreshLimits.maximumEnds, in: store)
+        let (few, most) = (RefreshLimits.maximumEnds, RefreshLimits.maximumRecentEnds)
+        try await end(1...few, in: store)
         try await end([1_000], of: 2, in: store)
-        #expect(try kept() == Int64(RefreshLimits.maximumEnds + 1))
+        #expect(try kept() == Int64(few + 1))
+        let age = "UPDATE portcullis.account_end SET ended_at = ended_at - \(RefreshLimits.recentMilliseconds + 1)"
+        try database.session().run(age)
         let feed = PostgreSQLRevocations(of: try database.anotherRegistry())
         _ = try await feed.news()
-        try await end(500..<500 + RefreshLimits.maximumEnds, in: store)
-        #expect(try kept() == Int64(RefreshLimits.maximumEnds + 1))
+        try await end(500..<500 + few, in: store)
+        #expect(try kept() == Int64(few + 1))
         // Whoever listens hears of all of them.
-        #expect(try await feed.ifChanged()?.families.count == 2 * RefreshLimits.maximumEnds + 1)
+        #expect(try await feed.ifChanged()?.families.count == 2 * few + 1)
+        // Of the last ten minutes more are kept, since a gateway may have to read all again.
+        try await end([600], in: store)
+        #expect(try kept() == Int64(few + 2))
+        let another = PostgreSQLRevocations(of: try database.anotherRegistry())
+        #expect(try await another.ifChanged()?.families.count == few + 2)
+        try database.session().run(
+            """
+            INSERT INTO portcullis.account_end
+            SELECT 4, a.account_id || decode(lpad(to_hex(n), 32, '0'), 'hex'),
+                portcullis.milliseconds(clock_timestamp()) - 1000
+            FROM generate_series(1, \(most)) AS n,
+                (SELECT account_id FROM portcullis.account ORDER BY account_id LIMIT 1) AS a
+            """)
+        try await end([601], in: store)
+        #expect(try kept() == Int64(most + 1))
+    }
+
+    @Test func `are forgotten in batches, in a file`() async throws {
+        let store = try await registry()
+        let batch = AccountLimits.maximumExpired
+        // An account that is there stays closed.
+        try run(
+            """
+            INSERT INTO account_end SELECT 1, account_id, 0 FROM account LIMIT 1;
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <= \(batch))
+            INSERT INTO account_end SELECT 4, CAST(printf('%032d', i) AS BLOB), i FROM n
+            """)
+        for left in [2, 1, 1] {
+            let time = AccountLimits.endKeptMilliseconds + Int64(batch) + 2
+            #expect(try await store.expireAccounts(madeBefore: 0, at: time) == 0)
+            #expect(try count("account_end") == left)
+        }
+    }
+
+    @Test func `are forgotten in batches, and not those that another one is forgetting, in a database`() async throws {
+        let database = try await FleetDatabase()
+        let (store, session) = (database.registry, try database.session())
+        _ = try await store.begin(.sample(1), maximum: 10)
+        let batch = AccountLimits.maximumExpired
+        try session.run(
+            """
+            INSERT INTO portcullis.account_end SELECT 1, account_id, 0 FROM portcullis.account;
+            INSERT INTO portcullis.account_end
+            SELECT 4, decode(lpad(to_hex(n), 64, '0'), 'hex'), n FROM generate_series(1, \(batch + 4)) AS n
+            """)
+        func expire() async throws -> Int64 {
+            let time = AccountLimits.endKeptMilliseconds + Int64(batch) + 5
+            #expect(try await store.expireAccounts(madeBefore: 0, at: time) == 0)
+            return try session.run("SELECT count(*) FROM portcullis.account_end", []).only().integer(0)
+        }
+        let other = try database.session()
+        try other.run("BEGIN; DELETE FROM portcullis.account_end WHERE kind = 4 AND ended_at <= 3")
+        #expect(try await expire() == 5)
+        try other.run("COMMIT")
+        #expect(try await expire() == 1)
     }
 
     // MARK: Read
@@ -119,6 +192,30 @@ struct RefreshEndLimitTests {
         #expect(all.accounts.count == 2 * more - 1 && all.families == [.sample(1)])
     }
 
+    /// What has ended is named nowhere in the end.
+    @Test func `are no change when they are forgotten, and a change is forgotten after an hour`() async throws {
+        let store = try await registry()
+        let revocations = try SQLiteRevocations(of: store.database)
+        try await end(1...3, in: store)
+        #expect(try revocations.look()?.families.count == 3)
+        try run("DELETE FROM account_end WHERE kind = 4")
+        #expect(try count("account_end_change") == 3)
+        #expect(try revocations.look() == nil)
+        try run("UPDATE account_end_change SET changed_at = changed_at - 3600001 WHERE seq = 2")
+        let now = SQLiteRevocations.now
+        _ = try await store.expireAccounts(madeBefore: 0, at: now)
+        // The first one is as old: none between others is forgotten.
+        #expect(try count("account_end_change") == 3)
+        try run("UPDATE account_end_change SET changed_at = changed_at - 3600001 WHERE seq = 1")
+        _ = try await store.expireAccounts(madeBefore: 0, at: now)
+        #expect(try count("account_end_change") == 1)
+        _ = try await store.expireAccounts(madeBefore: 0, at: now + 2 * AccountLimits.endRememberedMilliseconds)
+        #expect(try count("account_end_change") == 0)
+        #expect(try revocations.look() == nil)
+        try await end([4], in: store)
+        #expect(try revocations.look()?.families == [.sample(4)])
+    }
+
     @Test func `are read again in an older copy, whose numbers begin again`() async throws {
         let store = try await registry()
         let revocations = try SQLiteRevocations(of: store.database)
@@ -127,6 +224,46 @@ struct RefreshEndLimitTests {
         try run("UPDATE account_end_change SET mark = mark + 1; UPDATE account_end SET ended_at = 0")
         try await end([3], in: store)
         #expect(try revocations.look()?.families == [.sample(3)])
+    }
+
+    @Test func `are told in parts where all are read again, in a file`() async throws {
+        let store = try await registry()
+        try run(
+            """
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)
+            INSERT INTO account_end SELECT 1, CAST(printf('%016d', i) AS BLOB), \(SQLiteRevocations.now) FROM n
+            """)
+        let revocations = try SQLiteRevocations(of: store.database)
+        var (told, answers) = (Set<AccountID>(), 0)
+        while let answer = try revocations.look() {
+            #expect(answer.accounts.count <= RememberedEnds.maximum + 10_000)
+            told.formUnion(answer.accounts)
+            answers += 1
+        }
+        #expect(told.count == 50_000 && answers > 2)
+        try await end([1], in: store)
+        #expect(try revocations.look()?.families == [.sample(1)])
+    }
+
+    @Test func `are told in parts where all are read again, in a database`() async throws {
+        let database = try await FleetDatabase()
+        try database.session().run(
+            """
+            INSERT INTO portcullis.account_end
+            SELECT 1, decode(lpad(to_hex(n), 32, '0'), 'hex'), portcullis.milliseconds(clock_timestamp())
+            FROM generate_series(1, 50000) AS n
+            """)
+        let feed = PostgreSQLRevocations(of: database.registry)
+        // Until it is told, no more is read.
+        for _ in 0..<3 { _ = try await feed.news() }
+        var (told, answers) = (Set<AccountID>(), 0)
+        await feed.told()
+        while let answer = try await feed.ifChanged() {
+            #expect(answer.accounts.count <= RememberedEnds.maximum + 10_000)
+            told.formUnion(answer.accounts)
+            answers += 1
+        }
+        #expect(told.count == 50_000 - 20_000 + RememberedEnds.maximum && answers > 1)
     }
 
     // MARK: Remembered

@@ -1,6 +1,6 @@
-import FoundationEssentials
 import KeyStore
 import KeyStorePostgreSQL
+import PostgreSQL
 import PostgreSQLTestKit
 import Testing
 
@@ -17,10 +17,17 @@ struct RefreshProofTests {
         #expect(try await database.registry.begin(.sample()) == .begun)
     }
 
-    /// - Parameter seconds: until the proof expires.
-    private func mark(_ proof: UInt64, for seconds: Double = 60) -> SingleUseMark {
-        let end = Date(timeIntervalSinceNow: seconds).timeIntervalSince1970
-        return .sample(proof, .tokenProof, expires: Int64(end * 1_000))
+    private func mark(_ proof: UInt64) -> SingleUseMark {
+        .sample(proof, .tokenProof, expires: .now + 60_000)
+    }
+
+    /// How long a gateway waits for an answer.
+    private var limit: Int64 { Int64(database.options.statementMilliseconds) }
+
+    private func asked(_ token: Int, ago milliseconds: Int64) -> RefreshUse {
+        var use = RefreshUse.sample(token, to: token + 1)
+        use.askedAt = Int64.now - milliseconds
+        return use
     }
 
     private func use(_ token: Int, proof: UInt64, in home: StoreIncarnation? = nil) async throws -> RefreshOutcome {
@@ -46,15 +53,31 @@ struct RefreshProofTests {
     }
 
     /// The statement of a gateway that has given up, or a frozen database: its client may have used two tokens since.
-    @Test func `that has expired on its way changes nothing`() async throws {
+    @Test func `that comes after its gateway has given it up changes nothing`() async throws {
         #expect(try await use(0, proof: 1).isRotated)
         #expect(try await use(1, proof: 2).isRotated)
-        for (number, token) in [0, 1, 2].enumerated() {
-            let late = self.mark(10 + UInt64(number), for: -30)
-            let outcome = try await database.registry.use(.sample(token, to: 9), spending: (late, home))
-            #expect(outcome == .refused(.expired))
+        func ask(_ token: Int, ago milliseconds: Int64) async throws -> RefreshOutcome {
+            let use = asked(token, ago: milliseconds)
+            return try await database.registry.use(use, spending: (mark(10), home))
         }
-        #expect(try await use(2, proof: 3).isRotated)
+        for token in 0...2 { #expect(try await ask(token, ago: limit + 2_000) == .refused(.expired)) }
+        // The proof is unused.
+        #expect(try await ask(2, ago: limit - 30_000).isRotated)
+    }
+
+    @Test func `that has waited too long for the family changes nothing`() async throws {
+        let holder = try database.session()
+        try holder.run("BEGIN; SELECT 1 FROM portcullis.refresh_family FOR UPDATE")
+        let end = Int64.now + 1_000
+        let late = asked(0, ago: limit - 1_000)
+        let (store, proof) = (database.registry, mark(1))
+        async let outcome = store.use(late, spending: (proof, home))
+        let watcher = try database.session()
+        let isLate = "SELECT portcullis.milliseconds(clock_timestamp()) > \(end + 1_000)"
+        _ = try await eventually { try watcher.run(isLate, []).only().boolean(0) ? true : nil }
+        try holder.run("COMMIT")
+        #expect(try await outcome == .refused(.expired))
+        #expect(try await use(0, proof: 2).isRotated)
     }
 
     @Test func `is used up by a use of another key, too`() async throws {

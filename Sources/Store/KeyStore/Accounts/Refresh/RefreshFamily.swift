@@ -155,8 +155,12 @@ package enum RefreshLimits {
     package static let hashBytes = 32
     /// Of a sealed token.
     package static let maximumSealedBytes = 256
-    /// Ended families of an account that a store tells of, the newest: gateways hear of one within a second.
+    /// Ended families of an account that a store tells of, the newest.
     package static let maximumEnds = 64
+    /// The same with those of the last ``recentMilliseconds``: a gateway that has missed changes reads them again.
+    package static let maximumRecentEnds = 1_024
+    /// In the store's time. Gateways hear of an end within a second, and otherwise as soon as the store answers.
+    package static let recentMilliseconds: Int64 = 600_000
     /// Expired families that one transaction removes; of all families, where they end.
     package static let maximumExpired = 500
     /// Families whose sessions close at once when an operator ends all; those of the others within minutes.

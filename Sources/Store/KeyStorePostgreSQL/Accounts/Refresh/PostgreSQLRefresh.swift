@@ -30,8 +30,10 @@ extension PostgreSQLKeyRegistry: RefreshStore {
             .integer(family.beganAt), .integer(family.expiresAt),
         ]
         let marked = Self.values(of: marks.proof) + Self.values(of: marks.challenge)
-        return try await answer(.signInAndBegin, marked + values, within: nil) { rows throws(DatabaseError) in
+        let all = marked + values + [latest(of: marks.askedAt)]
+        return try await answer(.signInAndBegin, all, within: nil) { rows throws(DatabaseError) in
             let row = try rows.only()
+            if try !row.isNull(2), try row.integer(2) == 7 { return .proofRefused(.expired) }
             if let proof = try row.spending(0), proof.refusesProof { return .proofRefused(proof) }
             if let challenge = try row.spending(1), challenge != .spent { return .passkey(.refused(challenge)) }
             return .passkey(try PasskeySpending(row, outcome: 2, stored: 3))
@@ -39,6 +41,12 @@ extension PostgreSQLKeyRegistry: RefreshStore {
     }
 
     private static let malformedFamily = KeyRegistryError.unavailable("the family of refresh tokens is malformed")
+
+    /// Until when a statement is done, in the database's time: afterwards nobody waits for it. It may have been held up
+    /// on its way.
+    private func latest(of askedAt: Int64?) -> SQLValue {
+        .optional(askedAt.map { $0 + Int64(driver.statementMilliseconds) })
+    }
 
     private static func values(of mark: SignInMarks.Mark?) -> [SQLValue] {
         mark.map { $0.mark.values(in: $0.incarnation) } ?? [.null, .null, .null, .null]
@@ -52,7 +60,8 @@ extension PostgreSQLKeyRegistry: RefreshStore {
             .integer(use.time), .integer(use.expiresAt), .integer(use.repeatMilliseconds),
         ]
         let marked = Self.values(of: mark.map { (mark: $0.0, incarnation: $0.1) })
-        return try await answer(.useFamily, marked + values, within: nil) { rows throws(DatabaseError) in
+        let all = marked + values + [latest(of: use.askedAt)]
+        return try await answer(.useFamily, all, within: nil) { rows throws(DatabaseError) in
             try RefreshOutcome(try rows.only(), of: use.family)
         }
     }
@@ -162,7 +171,7 @@ extension SQLStatement {
         SELECT proof_spending, spending, outcome, stored
         FROM portcullis.sign_in_and_begin($1::bytea, $2::int8, $3::bytea, $4::int8, $5::bytea, $6::int8, $7::bytea,
             $8::int8, $9::bytea, $10::int8, $11::int8, $12::int8, $13::bytea, $14::bytea, $15::bytea, $16::bytea,
-            $17::int8, $18::int8)
+            $17::int8, $18::int8, $19::int8)
         """)
     fileprivate static let useFamily = SQLStatement(
         "use_family", isDurable: true,
@@ -170,7 +179,7 @@ extension SQLStatement {
         SELECT outcome, owner, began_as, began_with, good_sealed, expires, owner_origin, owner_proof, owner_closed,
             spending
         FROM portcullis.use_family($1::bytea, $2::int8, $3::bytea, $4::int8, $5::bytea, $6::bytea, $7::bytea,
-            $8::bytea, $9::bytea, $10::int8, $11::int8, $12::int8)
+            $8::bytea, $9::bytea, $10::int8, $11::int8, $12::int8, $13::int8)
         """)
     fileprivate static let endFamily = SQLStatement(
         "end_family", isDurable: true, "SELECT portcullis.end_families(ARRAY[$1::bytea], $2::int8)")

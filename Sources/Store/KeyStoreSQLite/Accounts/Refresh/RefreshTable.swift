@@ -157,9 +157,11 @@ enum RefreshTable {
 
     /// Gateways look for what is new, whatever clock the time is of.
     private static func note(_ families: [RefreshFamilyEnd], at time: Int64, in database: Database) throws {
-        let noted = max(time, try now(in: database))
-        for family in families { try AccountEndTable.note(family, at: noted, in: database) }
-        for account in Set(families.map(\.account)) { try AccountEndTable.forgetOldest(of: account, in: database) }
+        let now = try SQLiteClock.now(in: database)
+        for family in families { try AccountEndTable.note(family, at: max(time, now), in: database) }
+        for account in Set(families.map(\.account)) {
+            try AccountEndTable.forgetOldest(of: account, at: now, in: database)
+        }
     }
 
     private static func end(_ row: Row) throws -> RefreshFamilyEnd {
@@ -215,13 +217,6 @@ enum RefreshTable {
                 DELETE FROM refresh_family;
                 UPDATE refresh_home SET history = randomblob(\(RefreshHistory.length)), changes = 0;
                 """)
-    }
-
-    /// In Unix milliseconds, by SQLite's clock.
-    static func now(in database: Database) throws -> Int64 {
-        let statement = try database.cachedStatement(
-            sql: "SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)")
-        return try Int64.fetchOne(statement) ?? 0
     }
 
     static func isEmpty(in database: Database) throws -> Bool {
