@@ -18,8 +18,11 @@ package enum RandomBytes {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
         while bytes.count < count {
-            let word: UInt64 = generator.next()
-            withUnsafeBytes(of: word) { bytes.append(contentsOf: $0.prefix(min(wordBytes, count - bytes.count))) }
+            var word: UInt64 = generator.next()
+            for _ in 0..<min(wordBytes, count - bytes.count) {
+                bytes.append(UInt8(truncatingIfNeeded: word))
+                word >>= 8
+            }
         }
         return bytes
     }

@@ -61,7 +61,8 @@ package final class SessionDirectory: Sendable {
     /// The session may be one too many in the whole counts. Then it is closed.
     ///
     /// - Parameter newcomer: its place in the table of its loop; nobody can resume its session yet.
-    func noteBegun(of client: ClientIdentity, _ lease: Lease, _ newcomer: LoopBound<(number: Int, table: SessionTable)>) {
+    func noteBegun(of client: ClientIdentity, _ lease: Lease, _ newcomer: LoopBound<(number: Int, table: SessionTable)>)
+    {
         guard let counts, !client.owner.isAnonymous else { return }
         counts.began(client.principal.owner, from: client.address) { [self] in
             guard let holder = register.withLock({ $0.holder(of: lease) }) else {
