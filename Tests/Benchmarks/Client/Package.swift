@@ -7,11 +7,13 @@ let package = Package(
     platforms: [.macOS(.v13)],
     dependencies: [.package(name: "Portcullis", path: "../../..")],
     targets: [
+        .target(name: "CHeap"),
         .executableTarget(
             name: "client-benchmark",
             dependencies: [
+                "CHeap",
                 .product(name: "PortcullisClient", package: "Portcullis"),
                 .product(name: "PortcullisClientNIO", package: "Portcullis"),
-            ])
+            ]),
     ],
     swiftLanguageModes: [.v6])

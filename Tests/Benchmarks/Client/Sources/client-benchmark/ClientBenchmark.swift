@@ -27,7 +27,7 @@ struct ClientBenchmark {
         report.add(resumes: resumes)
 
         var hurried = try options.configuration(front)
-        // As many at once as there will be: the pauses of the default are for batteries and gateways.
+        // Without the default's pauses, which spare batteries and gateways.
         hurried.reconnection.burst = 1e9
         let restless = GateClient(configuration: hurried, platform: try platform(options))
         let growth = try await Cuts(.seconds(options.minutes * 60), pause: 0...0.1, cutter).play(restless)

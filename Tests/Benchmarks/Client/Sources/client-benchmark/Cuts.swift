@@ -9,16 +9,15 @@ struct Cuts {
     }
 
     struct Result {
-        /// Seconds from each cut to the first output behind the resume.
+        var cuts = 0
+        /// Seconds from each cut to the first output behind the resume; of the first thousand.
         var times: [Double] = []
-        /// KiB after each cut.
-        var memory: [Double] = []
+        var memory = MemorySamples()
         var gaps = 0
         /// Sessions that began anew.
         var losses = 0
         var ticks = Ticks()
 
-        var cuts: Int { times.count }
         var isComplete: Bool { gaps == 0 && losses == 0 && ticks.isInOrder && ticks.count > 0 }
     }
 
@@ -59,9 +58,9 @@ struct Cuts {
     }
 
     private func note(_ time: Double, _ result: inout Result) {
-        result.times.append(time)
-        result.memory.append(Machine.residentKiB)
-        if result.cuts % 100 == 0 { ClientBenchmark.note("\(result.cuts) cuts, \(result.memory.last ?? 0) KiB") }
+        result.cuts += 1
+        if result.times.count < 1_000 { result.times.append(time) }
+        if case .seconds(let seconds) = limit { result.memory.take(at: result.cuts, over: seconds) }
     }
 
     private func isOver(_ result: Result, _ begin: Double) -> Bool {

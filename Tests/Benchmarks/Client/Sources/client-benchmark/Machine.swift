@@ -1,3 +1,4 @@
+import CHeap
 import Foundation
 
 /// What the machine says about time and about this process.
@@ -13,6 +14,9 @@ enum Machine {
         clock_gettime(clock, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
+
+    /// What is allocated, in KiB. It doesn't have what the allocator keeps for later.
+    static var heapKiB: Double { Double(heap_in_use()) / 1_024 }
 
     /// Resident memory of this process, in KiB.
     static var residentKiB: Double {

@@ -35,20 +35,25 @@ struct Report {
     }
 
     mutating func add(growth: Cuts.Result) {
-        let points = growth.memory.enumerated().dropFirst(Int(Double(growth.cuts) * Self.warmUp)).map {
-            (x: Double($0.offset), y: $0.element)
+        let samples = growth.memory.all.dropFirst(Int(Double(growth.memory.all.count) * Self.warmUp))
+        let cuts = samples.map { Double($0.cut) }
+        add(
+            slope: Samples.slope(zip(cuts, samples.map(\.resident)).map { (x: $0, y: $1) }),
+            of: "growth of resident memory a cut, after the first fifth of \(growth.cuts) cuts")
+        add(
+            slope: Samples.slope(zip(cuts, samples.map(\.heap)).map { (x: $0, y: $1) }),
+            of: "… of what is allocated")
+        let ends = [samples.first, samples.last].compactMap { $0 }.map { sample in
+            "\(Self.text(sample.resident, 0)) and \(Self.text(sample.heap, 0)) KiB"
         }
-        let (slope, error) = Samples.slope(points)
-        let measured = "\(Self.text(slope, 4)) ± \(Self.text(2 * error, 4)) KiB"
-        rows.append(
-            (
-                "growth of resident memory a cut, after the first fifth of \(growth.cuts) cuts", "0 KiB", measured,
-                slope - 2 * error <= 0
-            ))
-        let (first, last) = (points.first?.y ?? .nan, points.last?.y ?? .nan)
-        rows.append(
-            ("… resident memory then, and at the end", "–", "\(Self.text(first, 0)), \(Self.text(last, 0)) KiB", nil))
+        rows.append(("… resident and allocated then, and at the end", "–", ends.joined(separator: "; "), nil))
         add(completeness: growth)
+    }
+
+    /// Met, if the error of the slope is larger than the slope.
+    private mutating func add(slope line: (slope: Double, error: Double), of what: String) {
+        let measured = "\(Self.text(line.slope, 4)) ± \(Self.text(2 * line.error, 4)) KiB"
+        rows.append((what, "0 KiB", measured, line.slope - 2 * line.error <= 0))
     }
 
     private mutating func add(completeness result: Cuts.Result) {
