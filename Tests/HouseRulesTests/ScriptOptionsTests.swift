@@ -8,7 +8,7 @@ struct ScriptOptionsTests {
         "run", "test", "make-dev-certs", "fuzz-edge", "try-with-mud", "try-with-evennia", "try-with-autobahn", "soak",
         "attack", "bench", "bench-fleet", "fleet", "fuzz", "bench-micro", "try-clients", "test-on", "try-with-nginx",
         "try-copyover", "package", "try-package", "try-container", "try-client", "check-app-attest", "try-libraries",
-        "try-fleet", "try-documents", "try-passkeys",
+        "try-fleet", "try-documents", "try-passkeys", "bench-client",
     ]
 
     @Test func `are tested for every script`() throws {
@@ -46,6 +46,7 @@ struct ScriptOptionsTests {
         ("try-package", "--suite"), ("try-documents", "--suite"), ("make-dev-certs", "--out"),
         ("attack", "--only"),
         ("bench", "--only"), ("bench", "--out"), ("fuzz", "--only"), ("bench-micro", "--filter"),
+        ("bench-client", "--bin"),
         ("try-with-nginx", "--proxy"),
     ])
     func `an option without its value is refused in the same way`(script: String, option: String) throws {
