@@ -7,6 +7,8 @@ struct MemorySamples {
     }
 
     private static let maximum = 600
+    /// Samples between two lines of progress.
+    private static let progress = 60
 
     private(set) var all: [Sample]
     private var next = 0.0
@@ -21,5 +23,8 @@ struct MemorySamples {
         guard Machine.now >= next, all.count < Self.maximum else { return }
         next = Machine.now + seconds / Double(Self.maximum)
         all.append(Sample(cut: cut, resident: Machine.residentKiB, heap: Machine.heapKiB))
+        if all.count.isMultiple(of: Self.progress), let last = all.last {
+            ClientBenchmark.note("\(cut) cuts, \(last.resident) KiB, of which \(last.heap) KiB are allocated")
+        }
     }
 }
