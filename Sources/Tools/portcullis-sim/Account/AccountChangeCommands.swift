@@ -15,7 +15,7 @@ extension AccountCommand {
         @Option(parsing: .unconditional, help: "The identifier of a passkey.")
         var passkey: String?
 
-        @Option(help: "The identifier of a device.")
+        @Option(parsing: .unconditional, help: "The identifier of a device.")
         var deviceKey: String?
 
         @Flag(help: "The account with everything in it.")

@@ -18,7 +18,7 @@ struct AccountCommand: AsyncParsableCommand {
 
         @OptionGroup var player: AccountOptions
 
-        @Option(help: "An operator's ticket, as proof.")
+        @Option(parsing: .unconditional, help: "An operator's ticket, as proof.")
         var ticket: String?
 
         @Flag(help: "Without proof, where ACCOUNT_SIGN_UP=open.")
@@ -43,7 +43,7 @@ struct AccountCommand: AsyncParsableCommand {
 
         @OptionGroup var player: AccountOptions
 
-        @Option(help: "Of portcullis ticket --account.")
+        @Option(parsing: .unconditional, help: "Of portcullis ticket --account.")
         var ticket: String
 
         @Option(help: "What the player calls the passkey.")

@@ -46,7 +46,7 @@ struct AttackCommand: AsyncParsableCommand {
     @Option(help: "Addresses that these two kinds come from.")
     var clientAddresses = 1
 
-    @Option(help: "A ticket that admits them, where one is needed (see portcullis ticket).")
+    @Option(parsing: .unconditional, help: "A ticket that admits them, where one is needed (see portcullis ticket).")
     var ticket: String?
 
     @Option(help: "Connections that ask for challenges.")

@@ -31,7 +31,7 @@ struct TextsCommand: AsyncParsableCommand {
     @Option(help: "Addresses that they come from.")
     var addresses = 8
 
-    @Option(help: "A ticket that admits the messages' clients (see portcullis ticket).")
+    @Option(parsing: .unconditional, help: "A ticket that admits the messages' clients (see portcullis ticket).")
     var ticket: String?
 
     @Option(help: "Write the report as JSON to this file.")

@@ -8,7 +8,7 @@ struct TokenOptions: ParsableArguments {
     @Option(help: "The authority's file: the device registers if the gateway demands it.")
     var authority: String?
 
-    @Option(help: "A development token, instead of App Attest.")
+    @Option(parsing: .unconditional, help: "A development token, instead of App Attest.")
     var devToken: String?
 
     @Option(help: "Apple developer team of a new device; by default ABCDE12345.")
