@@ -65,7 +65,7 @@ package final class BrowserPage {
               observer.observe(document, { subtree: true, childList: true, characterData: true, attributes: true });
               const frame = () => { look(); if (waits) requestAnimationFrame(frame); };
               frame();
-              setTimeout(() => { if (waits) { end(); reject(new Error("not in time")); } }, 20000);
+              setTimeout(() => { if (waits) { end(); reject(new Error("not in time")); } }, 60000);
             })
             """
         do { _ = try await value(promise) } catch {

@@ -49,7 +49,7 @@ struct HostileRequest: Sendable, CustomTestStringConvertible {
         return HostileRequest(
             name: "\(name) at \(path)", listener: .edge, bytes: 64_512, spellings: [.json, .jsonEscapes]
         ) { text in
-            let body = filled(template, with: Array(wholeEscapes(text.prefix(text.count / gaps))))
+            let body = filled(template, with: Array(wholeCharacters(text.prefix(text.count / gaps))))
             let head =
                 "POST \(path) HTTP/1.1\r\nHost: gate.example\r\nContent-Type: application/json\r\n\(fields)Content-Length: \(body.count)\r\n\r\n"
             return Array(head.utf8) + body

@@ -65,7 +65,7 @@ func json(
 ) -> HostilePlace {
     let gaps = max(1, message.utf8.count { $0 == UInt8(ascii: "$") })
     return made(name, bytes: bytes, spelled: [.json, .jsonEscapes], texts: texts) { text in
-        let whole = filled(message, with: gaps == 1 ? text : Array(wholeEscapes(text.prefix(text.count / gaps))))
+        let whole = filled(message, with: gaps == 1 ? text : Array(wholeCharacters(text.prefix(text.count / gaps))))
         return { read(whole) }
     }
 }
@@ -88,10 +88,12 @@ func objectOfMembers(named name: [UInt8], _ count: Int, front: String = "") -> [
     return object + [UInt8(ascii: "}")]
 }
 
-/// Without an escape that is cut.
-func wholeEscapes(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    guard let escape = text.suffix(12).firstIndex(of: UInt8(ascii: "\\")) else { return text }
-    return text[..<escape]
+/// Without an escape or a character that is cut: text that isn't UTF-8 is refused at once, and costs next to nothing.
+func wholeCharacters(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    if let escape = text.suffix(12).firstIndex(of: UInt8(ascii: "\\")) { return text[..<escape] }
+    guard let lead = text.suffix(3).lastIndex(where: { $0 >= 0xC0 }) else { return text }
+    let length = text[lead] >= 0xF0 ? 4 : text[lead] >= 0xE0 ? 3 : 2
+    return text.endIndex - lead < length ? text[..<lead] : text
 }
 
 /// Uses a value, so that an optimised build computes it.

@@ -15,7 +15,7 @@ let jwtPlaces = places {
     bytes("a JSON object of hostile bytes", readObject)
     made("a JSON object of many members", spelled: [.json, .jsonEscapes]) { bytes in
         let front = bytes.prefix(60)
-        let name = Array(wholeEscapes(front))
+        let name = Array(wholeCharacters(front))
         let object = objectOfMembers(named: name, bytes.count / 80)
         return { readObject(object) }
     }

@@ -129,7 +129,7 @@ struct SQLiteSharedCommitsTests {
         try other.run("BEGIN IMMEDIATE")
         async let occupied: Void = store.write { _, _ throws(KeyRegistryError) in thread.pass() }
         await thread.arrivals(1)
-        let short = Task { try await commits.change(within: 1_000) { _ in true } }
+        let short = Task { try await commits.change(within: 5_000) { _ in true } }
         while commits.waiting < 1, thread.isHolding { await Task.yield() }
         let long = Task { try await commits.change { _ in true } }
         while commits.waiting < 2, thread.isHolding { await Task.yield() }

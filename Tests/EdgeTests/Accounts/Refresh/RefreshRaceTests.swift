@@ -36,14 +36,15 @@ extension EdgeTests {
         }
 
         @Test func `of a thousand pairs at one gateway each gets one successor`() async throws {
-            let bench = try await RefreshEdge.start()
+            let bench = try await RefreshEdge.start { $0.manySessions }
             try await race(bench.signedIn(), at: [bench.gateway, bench.gateway])
         }
 
         @Test func `of a thousand pairs at two gateways of a fleet each gets one successor`() async throws {
             let fleet = try await FleetBench()
             let gateways = [
-                try await fleet.gateway { $0.plainAccounts() }, try await fleet.gateway { $0.plainAccounts() },
+                try await fleet.gateway { $0.plainAccounts().manySessions },
+                try await fleet.gateway { $0.plainAccounts().manySessions },
             ]
             try await race(Player.signedIn(fleet.apple, at: gateways[0]), at: gateways)
         }
@@ -134,5 +135,12 @@ extension EdgeTests {
                 try await player.expectSignedOut(answers)
             }
         }
+    }
+}
+
+extension GatewaySettings {
+    /// All devices of one account may play at once.
+    fileprivate var manySessions: GatewaySettings {
+        setting("MAX_SESSIONS_PER_DEVICE", 100).setting("MAX_SESSIONS_PER_IP", 100)
     }
 }
