@@ -15,8 +15,14 @@ package actor PostgreSQLRevocations: StoreFeed {
     private var known = StoreRevocations()
     /// What of it has ended.
     private var ends = RememberedEnds()
-    /// The rest of the ends that are read again: behind which one, and of how many milliseconds; nil: there is none.
-    private var rest: (after: EndedSubject?, period: Int64)?
+    /// The rest of the ends that are read again; nil: there is none.
+    private var rest: Rest?
+    private struct Rest {
+        var after: DatedEnd?
+        /// How old the first may be now, in milliseconds: the time since the load counts, too.
+        let period, since: Int64
+    }
+
     private let began = ContinuousClock.now
     /// The last answer of the store.
     private var answered: ContinuousClock.Instant?
@@ -42,7 +48,12 @@ package actor PostgreSQLRevocations: StoreFeed {
         isBusy = true
         defer { isBusy = false }
         while try await readOn() {}
-        while try await readRest() {}
+        do throws(KeyRegistryError) {
+            while try await readRest() {}
+        } catch {
+            // What was read before is told all the same, and the next call goes on with the rest.
+            guard untold.revocations != nil else { throw error }
+        }
         defer { untold = StoreNews() }
         return untold
     }
@@ -94,21 +105,21 @@ package actor PostgreSQLRevocations: StoreFeed {
         ends.forgetAll(in: &known)
         // All of the last hour, and of the time in which the store didn't answer.
         let silence = answered.map { $0.duration(to: .now).components.seconds } ?? 0
-        rest = (nil, AccountLimits.endRememberedMilliseconds + silence * 1_000)
+        rest = Rest(period: AccountLimits.endRememberedMilliseconds + silence * 1_000, since: time)
     }
 
     /// Reads a part of the rest, if as many as are remembered are told.
     ///
     /// - Returns: false where there is nothing more to read now.
     private func readRest() async throws(KeyRegistryError) -> Bool {
-        guard let (last, period) = rest, ends.count <= RememberedEnds.maximum else { return false }
-        let page = try await registry.ended(within: period, after: last)
+        guard let present = rest, ends.count <= RememberedEnds.maximum else { return false }
+        let page = try await registry.ended(within: present.period + time - present.since, after: present.after)
         guard let end = page.last else {
             rest = nil
             return false
         }
-        for subject in page { ends.note(subject, at: time, in: &known) }
-        rest = (end, period)
+        for end in page { ends.note(end.subject, at: time, in: &known) }
+        rest?.after = end
         untold.noteRevocations(known, unreadableSigningKeys: unreadable)
         return true
     }

@@ -30,6 +30,15 @@ package final class SQLiteRevocations: RevocationSource {
         /// The rest of the ends that are read again: behind which one, and since when; nil: there is none. There may be a
         /// million: an answer has a part of them, and the next ones the rest.
         var rest: (after: EndedSubject?, since: Int64)?
+        /// Pages of ends that were read.
+        var pages = 0
+        /// Changes were missed while the ends were read again, so they are read once more afterwards: since when.
+        var again: Int64?
+
+        mutating func readEndsAgain(since: Int64) {
+            ends.forgetAll(in: &revocations)
+            (rest, again) = ((nil, since), nil)
+        }
     }
 
     package convenience init(of registry: SQLiteKeyRegistry) throws(KeyRegistryError) {
@@ -58,15 +67,15 @@ package final class SQLiteRevocations: RevocationSource {
         var present = try connection.use { try Self.read($0, after: last, at: time) }
         present.time = time
         seen.withLock { $0 = present }
-        let isRead = last.rest != nil && present.rest?.after != last.rest?.after
-        return present.revisions == last.revisions && !isRead ? nil : present.revocations
+        return present.revisions == last.revisions && present.pages == last.pages ? nil : present.revocations
     }
 
     /// Marks are read before what they stand for, so that the next look notices what is written in between.
     private static func read(_ database: Database, after last: Seen, at time: Int64) throws -> Seen {
         var present = last
         present.version = try Int64.fetchOne(database.cachedStatement(sql: "PRAGMA data_version"))
-        guard present.version == nil || present.version != last.version || last.rest != nil else { return last }
+        let hasMore = last.rest != nil || last.again != nil
+        guard present.version == nil || present.version != last.version || hasMore else { return last }
         let revisions = try SQLiteRevisions(in: database)
         present.revisions = revisions
         if revisions.keys != last.revisions?.keys {
@@ -77,6 +86,7 @@ package final class SQLiteRevocations: RevocationSource {
         }
         // What was noted before has been told.
         if present.rest != nil { present.ends.forgetOld(at: time, in: &present.revocations) }
+        if present.rest == nil, let since = present.again { present.readEndsAgain(since: since) }
         if revisions.accountEnds != last.revisions?.accountEnds { try readEnds(database, &present, at: time) }
         while try readRest(database, &present, at: time) {}
         if revisions.signingKeys != last.revisions?.signingKeys {
@@ -101,8 +111,9 @@ package final class SQLiteRevocations: RevocationSource {
         seen.position = try AccountEndChanges.newest(in: database)
         // Of the last hour before this look, and before the last one: the clock may have jumped.
         let since = min(time, seen.time ?? time) - AccountLimits.endRememberedMilliseconds
-        seen.ends.forgetAll(in: &seen.revocations)
-        seen.rest = (nil, since)
+        // A round that has begun ends first: changes may be missed at every look while an operator ends all.
+        guard seen.rest != nil else { return seen.readEndsAgain(since: since) }
+        seen.again = min(seen.again ?? since, since)
     }
 
     /// - Returns: false where there is nothing more to read now.
@@ -111,6 +122,7 @@ package final class SQLiteRevocations: RevocationSource {
         let page = try AccountEndTable.page(since: since, after: last, in: database)
         for subject in page { seen.ends.note(subject, at: time, in: &seen.revocations) }
         seen.rest = page.last.map { ($0, since) }
+        if !page.isEmpty { seen.pages += 1 }
         return seen.rest != nil
     }
 }

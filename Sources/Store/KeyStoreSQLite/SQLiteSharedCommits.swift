@@ -52,6 +52,7 @@ final class SQLiteSharedCommits: Sendable {
     // MARK: On the thread
 
     private func run() {
+        queue.refuseLate()
         make(queue.take(Self.maximumChanges))
         if queue.goesOn() { start() }
     }
@@ -147,21 +148,28 @@ private final class SharedChanges: Sendable {
             var next: ContinuousClock.Instant? = time
             while let time = next {
                 try? await Task.sleep(until: time, clock: .continuous)
-                next = refuseLate()
+                refuseLate()
+                next = nextLook()
             }
         }
     }
 
-    /// - Returns: when to look again; nil: nothing waits.
-    private func refuseLate() -> ContinuousClock.Instant? {
-        let (late, next) = state.withLock { state -> ([SharedChange], ContinuousClock.Instant?) in
+    /// When the watch looks again; nil: nothing waits, and the watch is over.
+    private func nextLook() -> ContinuousClock.Instant? {
+        state.withLock { state in
+            state.isWatched = !state.waiting.isEmpty
+            return state.waiting.first?.latestStart
+        }
+    }
+
+    /// Also before a transaction: the watch may be waiting for one that came later than those that were put back.
+    func refuseLate() {
+        let late = state.withLock { state in
             let now = ContinuousClock.now
             let late = Array(state.waiting.prefix { $0.latestStart <= now })
             state.waiting.removeFirst(late.count)
-            state.isWatched = !state.waiting.isEmpty
-            return (late, state.waiting.first?.latestStart)
+            return late
         }
         for change in late { change.fail(.busy) }
-        return next
     }
 }

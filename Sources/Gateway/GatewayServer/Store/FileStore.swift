@@ -44,10 +44,15 @@ struct FileStore: GatewayStore {
     func tryWriting() async throws(KeyRegistryError) { try await file.tryWriting() }
 
     func maintain() async throws(KeyRegistryError) {
-        _ = try await file.checkpoint()
         let time = Moment.now.unixMilliseconds
-        _ = try await file.expireAccounts(madeBefore: time - AccountLimits.unusedMilliseconds, at: time)
+        var failure: KeyRegistryError?
+        // None of them is left out because another one can't be done.
+        do throws(KeyRegistryError) { _ = try await file.checkpoint() } catch { failure = error }
+        do throws(KeyRegistryError) {
+            _ = try await file.expireAccounts(madeBefore: time - AccountLimits.unusedMilliseconds, at: time)
+        } catch { failure = error }
         _ = try await file.expireFamilies(at: time)
+        if let failure { throw failure }
     }
 
     func checkErasing() {}

@@ -26,8 +26,7 @@ package struct SignInMarks: Sendable {
 
 /// The outcome of a sign-in in the store.
 package enum PasskeySigningIn: Hashable, Sendable {
-    /// The proof couldn't be spent: ``MarkSpending/alreadySpent`` or ``MarkSpending/full``; or the sign-in came too late:
-    /// ``MarkSpending/expired``. Nothing was changed.
+    /// The proof couldn't be spent: ``MarkSpending/alreadySpent`` or ``MarkSpending/full``. Nothing was changed.
     case proofRefused(MarkSpending)
     /// As the use alone. If it is `.used`, the family has begun, too; beyond ``RefreshLimits/maximumFamilies`` the
     /// account's family that was used longest ago has ended.

@@ -21,16 +21,27 @@ extension EndedSubject {
     }
 }
 
+/// With its time by the clock of the store, in milliseconds.
+struct DatedEnd {
+    let subject: EndedSubject
+    let time: Int64
+}
+
 extension PostgreSQLKeyRegistry {
-    /// What has ended within so many milliseconds, by the clock of the store, page by page.
+    /// What has ended within so many milliseconds, by the clock of the store, page by page in the order of time.
+    ///
+    /// - Parameter milliseconds: of the first page; the others go on behind the last end.
     func ended(
-        within milliseconds: Int64, after last: EndedSubject?
-    ) async throws(KeyRegistryError) -> [EndedSubject] {
+        within milliseconds: Int64, after last: DatedEnd?
+    ) async throws(KeyRegistryError) -> [DatedEnd] {
         let values: [SQLValue] = [
-            .integer(last?.kind.rawValue ?? 0), .bytes(last?.bytes ?? []), .integer(milliseconds),
+            .integer(last?.subject.kind.rawValue ?? 0), .bytes(last?.subject.bytes ?? []), .integer(milliseconds),
+            .optional(last?.time),
         ]
         return try await answer(.ended, values) { rows throws(DatabaseError) in
-            try rows.map { row throws(DatabaseError) in try EndedSubject(row) }
+            try rows.map { row throws(DatabaseError) in
+                DatedEnd(subject: try EndedSubject(row), time: try row.integer(2))
+            }
         }
     }
 
@@ -51,10 +62,11 @@ extension SQLStatement {
     fileprivate static let ended = SQLStatement(
         "ended", maximumRows: endedAtOnce,
         """
-        SELECT kind, subject FROM portcullis.account_end
-        WHERE kind IN (1, 2, 3, 4) AND (kind, subject) > ($1::int8, $2::bytea)
-            AND ended_at >= portcullis.milliseconds(clock_timestamp()) - $3::int8
-        ORDER BY kind, subject LIMIT \(endedAtOnce)
+        SELECT kind, subject, ended_at FROM portcullis.account_end
+        WHERE kind IN (1, 2, 3, 4)
+            AND ended_at >= coalesce($4::int8, (SELECT portcullis.milliseconds(clock_timestamp())) - $3::int8)
+            AND (ended_at, kind, subject) > (coalesce($4::int8, 0), $1::int8, $2::bytea)
+        ORDER BY ended_at, kind, subject LIMIT \(endedAtOnce)
         """)
     fileprivate static let endedAmong = SQLStatement(
         "ended_among", maximumRows: endedAtOnce,

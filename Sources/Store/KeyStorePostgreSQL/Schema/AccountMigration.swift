@@ -208,13 +208,19 @@ extension PostgreSQLSchema.Migration {
         """
 
     private static let removing = """
+        -- The latest time counts: gateways that read all again look for what is new.
+        CREATE FUNCTION portcullis.note_end(of_kind int8, of_subject bytea, ended int8) RETURNS void LANGUAGE sql AS $$
+            INSERT INTO portcullis.account_end AS e VALUES (of_kind, of_subject, ended)
+            ON CONFLICT (kind, subject) DO UPDATE SET ended_at = greatest(e.ended_at, excluded.ended_at)
+        $$;
+
         CREATE FUNCTION portcullis.remove_passkey(id bytea, of_mark bytea, ended int8)
         RETURNS boolean LANGUAGE plpgsql AS $$
         BEGIN
             PERFORM 1 FROM portcullis.account a WHERE a.account_id = id FOR UPDATE;
             DELETE FROM portcullis.passkey p WHERE p.mark = of_mark AND p.account_id = id;
             IF NOT FOUND THEN RETURN false; END IF;
-            INSERT INTO portcullis.account_end VALUES (2, of_mark, ended) ON CONFLICT DO NOTHING;
+            PERFORM portcullis.note_end(2, of_mark, ended);
             PERFORM portcullis.note(\(StoreChanges.Kind.passkey.rawValue), of_mark);
             PERFORM portcullis.note(\(StoreChanges.Kind.account.rawValue), id);
             RETURN true;
@@ -227,7 +233,7 @@ extension PostgreSQLSchema.Migration {
             DELETE FROM portcullis.account_device d WHERE d.key_id = key AND d.account_id = id;
             IF NOT FOUND THEN RETURN false; END IF;
             DELETE FROM portcullis.account_end e WHERE e.kind = 3 AND e.subject = key || id;
-            INSERT INTO portcullis.account_end VALUES (3, key || id, ended) ON CONFLICT DO NOTHING;
+            PERFORM portcullis.note_end(3, key || id, ended);
             PERFORM portcullis.note(\(StoreChanges.Kind.departure.rawValue), key || id);
             PERFORM portcullis.note(\(StoreChanges.Kind.key.rawValue), key);
             RETURN true;
@@ -240,7 +246,7 @@ extension PostgreSQLSchema.Migration {
         BEGIN
             UPDATE portcullis.account a SET closed_at = coalesce(a.closed_at, ended) WHERE a.account_id = id;
             IF NOT FOUND THEN RETURN false; END IF;
-            INSERT INTO portcullis.account_end VALUES (1, id, ended) ON CONFLICT DO NOTHING;
+            PERFORM portcullis.note_end(1, id, ended);
             PERFORM portcullis.note(\(StoreChanges.Kind.account.rawValue), id);
             PERFORM portcullis.note(\(StoreChanges.Kind.key.rawValue), d.key_id)
             FROM portcullis.account_device d WHERE d.account_id = id;
@@ -255,7 +261,7 @@ extension PostgreSQLSchema.Migration {
             IF NOT FOUND THEN RETURN false; END IF;
             keys := ARRAY(SELECT d.key_id FROM portcullis.account_device d WHERE d.account_id = id);
             DELETE FROM portcullis.account a WHERE a.account_id = id;
-            INSERT INTO portcullis.account_end VALUES (1, id, ended) ON CONFLICT DO NOTHING;
+            PERFORM portcullis.note_end(1, id, ended);
             PERFORM portcullis.note(\(StoreChanges.Kind.account.rawValue), id);
             PERFORM portcullis.note(\(StoreChanges.Kind.key.rawValue), k) FROM unnest(keys) k;
             RETURN true;

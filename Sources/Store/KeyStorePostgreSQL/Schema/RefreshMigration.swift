@@ -8,7 +8,7 @@ extension PostgreSQLSchema.Migration {
     /// know nothing of these tables.
     static let refresh = Self(
         oldest: 1,
-        script: familyTables + standbys + history + endingFamilies + endingWith + beginningFamily + signingIn
+        script: familyTables + standbys + lateness + history + endingFamilies + endingWith + beginningFamily + signingIn
             + usingFamily + expiring)
 
     /// `refresh_home` has one row: which families are good (`epoch`), and where it was written last. A row that a dump
@@ -230,11 +230,24 @@ extension PostgreSQLSchema.Migration {
                 """
     }()
 
+    private static let lateness = """
+        -- Undoes a statement that comes after latest, when its gateway has answered that the store is away: its client may
+        -- have gone on, and would seem to be two. query_canceled is what the gateway's own time-out would have been. NULL:
+        -- it is never late.
+        CREATE FUNCTION portcullis.refuse_late(latest int8) RETURNS void LANGUAGE plpgsql AS $$
+        BEGIN
+            IF latest < portcullis.milliseconds(clock_timestamp()) THEN
+                RAISE EXCEPTION 'the statement came too late' USING ERRCODE = 'query_canceled';
+            END IF;
+        END $$;
+
+        """
+
     private static let beginningFamily = """
         -- 0 begun, 1 the account or what begins it has ended
         CREATE FUNCTION portcullis.begin_family(
             id bytea, of_account bytea, of_kind int8, of_beginner bytea, of_key bytea, new_hash bytea, began int8,
-            new_expires int8
+            new_expires int8, latest int8
         ) RETURNS int8 LANGUAGE plpgsql AS $$
         DECLARE
             closed int8;
@@ -246,6 +259,8 @@ extension PostgreSQLSchema.Migration {
             present := portcullis.refresh_epoch();
             SELECT a.closed_at INTO closed FROM portcullis.account a WHERE a.account_id = of_account FOR UPDATE;
             IF NOT FOUND OR closed IS NOT NULL THEN RETURN 1; END IF;
+            -- It may have waited for the row.
+            PERFORM portcullis.refuse_late(latest);
             IF of_kind = \(RefreshBeginner.Kind.passkey.rawValue) THEN
                 PERFORM 1 FROM portcullis.passkey p WHERE p.mark = of_beginner AND p.account_id = of_account;
                 IF NOT FOUND THEN RETURN 1; END IF;
@@ -271,7 +286,7 @@ extension PostgreSQLSchema.Migration {
 
     private static let signingIn = """
         -- proof_spending and spending as spend, outcome and stored as use_passkey. Without its home a mark isn't spent. A
-        -- proof that is foreign or has expired refuses nothing: the challenge does. outcome 7: it came after latest.
+        -- proof that is foreign or has expired refuses nothing: the challenge does.
         CREATE FUNCTION portcullis.sign_in_and_begin(
             proof_home bytea, proof_kind int8, proof_bytes bytea, proof_expires int8, home_id bytea, mark_kind int8,
             mark_bytes bytea, mark_expires int8, of_mark bytea, new_count int8, new_flags int8, used int8, id bytea,
@@ -279,7 +294,7 @@ extension PostgreSQLSchema.Migration {
             OUT proof_spending int8, OUT spending int8, OUT outcome int8, OUT stored int8
         ) LANGUAGE plpgsql AS $$
         BEGIN
-            IF latest < portcullis.milliseconds(clock_timestamp()) THEN outcome := 7; RETURN; END IF;
+            PERFORM portcullis.refuse_late(latest);
             IF proof_home IS NOT NULL THEN
                 proof_spending := portcullis.spend(proof_home, proof_kind, proof_bytes, proof_expires);
                 IF proof_spending IN (1, 4) THEN RETURN; END IF;
@@ -296,7 +311,7 @@ extension PostgreSQLSchema.Migration {
             IF outcome <> 0 THEN RETURN; END IF;
             IF portcullis.begin_family(
                 id, of_account, \(RefreshBeginner.Kind.passkey.rawValue), of_mark, of_key, new_hash, began,
-                new_expires) <> 0
+                new_expires, latest) <> 0
             THEN outcome := 2; END IF;
         END $$;
 
@@ -304,8 +319,7 @@ extension PostgreSQLSchema.Migration {
 
     private static let usingFamily = """
         -- outcome: 0 rotated, 1 repeated (sealed), 2 unknown, 3 expired, 4 wrong key, 5 repeated too often, 6 reused. The
-        -- rule is RefreshFamily.using. 7: the proof isn't unused (spending as spend), or it came after latest: its client
-        -- may have gone on, and would seem to be two. Without home_id it has no mark.
+        -- rule is RefreshFamily.using. 7: the proof isn't unused (spending as spend). Without home_id it has no mark.
         CREATE FUNCTION portcullis.use_family(
             home_id bytea, mark_kind int8, mark_bytes bytea, mark_expires int8, of_id bytea, of_key bytea,
             of_hash bytea, next_hash bytea, next_sealed bytea, used int8, next_expires int8, repeat_milliseconds int8,
@@ -317,11 +331,7 @@ extension PostgreSQLSchema.Migration {
             known record;
             present int8;
         BEGIN
-            IF latest < portcullis.milliseconds(clock_timestamp()) THEN
-                outcome := 7;
-                spending := 3;
-                RETURN;
-            END IF;
+            PERFORM portcullis.refuse_late(latest);
             IF home_id IS NOT NULL THEN
                 spending := portcullis.spend(home_id, mark_kind, mark_bytes, mark_expires);
                 IF spending <> 0 THEN outcome := 7; RETURN; END IF;
@@ -333,11 +343,7 @@ extension PostgreSQLSchema.Migration {
             FOR UPDATE;
             IF NOT FOUND THEN outcome := 2; RETURN; END IF;
             -- It may have waited for the row.
-            IF latest < portcullis.milliseconds(clock_timestamp()) THEN
-                outcome := 7;
-                spending := 3;
-                RETURN;
-            END IF;
+            PERFORM portcullis.refuse_late(latest);
             owner := known.account_id;
             IF known.key <> of_key THEN outcome := 4; RETURN; END IF;
             IF used >= known.expires_at THEN outcome := 3; RETURN; END IF;

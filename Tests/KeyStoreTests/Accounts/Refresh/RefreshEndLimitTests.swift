@@ -245,6 +245,32 @@ struct RefreshEndLimitTests {
         #expect(try revocations.look()?.families == [.sample(1)])
     }
 
+    /// An operator ends all: at each look there are more changes than are kept.
+    @Test func `are all told though changes are missed at every look, in a file`() async throws {
+        let store = try await registry()
+        func end(_ numbers: ClosedRange<Int>) throws {
+            try run(
+                """
+                WITH RECURSIVE n (i) AS (SELECT \(numbers.lowerBound) UNION ALL SELECT i + 1 FROM n
+                    WHERE i < \(numbers.upperBound))
+                INSERT INTO account_end SELECT 1, CAST(printf('%016d', i) AS BLOB), \(SQLiteRevocations.now) FROM n
+                """)
+        }
+        try end(1...50_000)
+        let revocations = try SQLiteRevocations(of: store.database)
+        var told = Set<AccountID>()
+        for look in 0..<6 {
+            // They are in front of what is read next, and behind it.
+            let first = 50_001 + look * 2 * (AccountEndChanges.maximum + 1)
+            try end(first...first + AccountEndChanges.maximum)
+            told.formUnion(try #require(try revocations.look()).accounts)
+        }
+        // While that went on, the first 50,000 were told.
+        #expect(told.count >= 50_000)
+        while let answer = try revocations.look() { told.formUnion(answer.accounts) }
+        #expect(told.count == 50_000 + 6 * (AccountEndChanges.maximum + 1))
+    }
+
     @Test func `are told in parts where all are read again, in a database`() async throws {
         let database = try await FleetDatabase()
         try database.session().run(

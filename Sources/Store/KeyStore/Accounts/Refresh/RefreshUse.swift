@@ -16,7 +16,7 @@ package struct RefreshUse: Hashable, Sendable {
     /// How long after a use, and after its first later repetition, it may be repeated as often as the client likes.
     package let repeatMilliseconds: Int64
     /// When the gateway asks, in the time of a fleet's store. What comes so late that the gateway has given it up is
-    /// ``MarkSpending/expired``: its client may have gone on, and would seem to be two. nil: it is never late.
+    /// ``KeyRegistryError/busy``, and changes nothing: its client may have gone on, and would seem to be two. nil: it is never late.
     package var askedAt: Int64?
 
     package init(
@@ -40,7 +40,7 @@ package enum RefreshOutcome: Hashable, Sendable {
     case rotated(RefreshGrant)
     /// The token was used before, and its successor wasn't: that is good, not the one of this use.
     case repeated(RefreshGrant, sealed: [UInt8])
-    /// The mark of its proof isn't unused, or the use came too late: nothing has changed. Never `spent`.
+    /// The mark of its proof isn't unused: nothing has changed. Never `spent`.
     case refused(MarkSpending)
     /// There is no such family, or it has ended.
     case unknown

@@ -8,7 +8,7 @@ extension PostgreSQLKeyRegistry: RefreshStore {
         let values: [SQLValue] = [
             .bytes(family.id.bytes), .bytes(family.account.bytes), .integer(family.beginner.kind.rawValue),
             .bytes(family.beginner.bytes), .bytes(family.key), .bytes(family.hash), .integer(family.beganAt),
-            .integer(family.expiresAt),
+            .integer(family.expiresAt), .null,
         ]
         return try await answer(.beginFamily, values, within: nil) { rows throws(DatabaseError) in
             switch try rows.only().integer(0) {
@@ -33,7 +33,6 @@ extension PostgreSQLKeyRegistry: RefreshStore {
         let all = marked + values + [latest(of: marks.askedAt)]
         return try await answer(.signInAndBegin, all, within: nil) { rows throws(DatabaseError) in
             let row = try rows.only()
-            if try !row.isNull(2), try row.integer(2) == 7 { return .proofRefused(.expired) }
             if let proof = try row.spending(0), proof.refusesProof { return .proofRefused(proof) }
             if let challenge = try row.spending(1), challenge != .spent { return .passkey(.refused(challenge)) }
             return .passkey(try PasskeySpending(row, outcome: 2, stored: 3))
@@ -163,7 +162,7 @@ extension SQLStatement {
         "begin_family", isDurable: true,
         """
         SELECT portcullis.begin_family($1::bytea, $2::bytea, $3::int8, $4::bytea, $5::bytea, $6::bytea, $7::int8,
-            $8::int8)
+            $8::int8, $9::int8)
         """)
     fileprivate static let signInAndBegin = SQLStatement(
         "sign_in_and_begin", isDurable: true,
