@@ -18,7 +18,7 @@ package enum WebClientPage {
         scriptHashes: scriptHash, passkeyScriptHash, styleHash: styleHash)
 
     private static let scriptHash = "EyzQcLfQsVPWLTCrrvsvvt/rsdpcN7BWPbQ9B20N7FE="
-    private static let passkeyScriptHash = "t6WUTMjKucPmopvA5MM9i5YzRZR2KGnmdkYSnnTGxG8="
+    private static let passkeyScriptHash = "smwdoRYcZW+sHWNHHeuzmVwnJk5Ql162ksvL5G0Hs1U="
     private static let styleHash = "oRlvgfJ7zrCezVHGvLKmWuu3OgPNUtDFr42+y5I5X+Q="
 
     /// As it is in the program, without the operator's texts.
