@@ -126,7 +126,7 @@ struct CloseTests {
         bench.network.answer = .fails(.notConnected("refused"))
         var client = try bench.client()
         let connect = #"{"type":"connect","host":"mud.example","port":4000}"#
-        for attempt in 1...Session.maximumDials {
+        for attempt in 1...Newcomer.maximumDials {
             client.say(connect)
             client.hear()
             #expect(client.errors.count == attempt && client.socket.closeFrame == nil)

@@ -48,7 +48,8 @@ package struct InboundTLSSection: SettingSection {
         "NEXT_CERT_PATH", "a PEM file",
         "The certificate that follows, whose key was announced to clients that pin keys.",
         details: """
-            `portcullis certificate pins` shows both pins. check-config, the start and a reload warn where a newer certificate in             TLS_CERT_PATH has another key.
+            `portcullis certificate pins` shows both pins. check-config and the start warn if the certificate in TLS_CERT_PATH isn't older and \
+            has another key; a reload warns of a new key that wasn't announced.
             """)
     package let strictTransportSeconds = LiveSetting<Int>.integer(
         "HSTS_MAX_AGE_SECONDS", default: 31_536_000, 0...1_000_000_000, "s",

@@ -187,7 +187,7 @@ final class AccountEndpoints {
                 default: await SignIn(services).signIn(request, by: gate) { gate.refuseBlocked($0) }
                 }
             let outcome = record.orUnwritten(signedIn, context)
-            // Before the reactor, which may have stopped meanwhile: that a family has ended is never told again.
+            // Recorded here and not on the reactor, which may have stopped: the end of a family is reported only once.
             record.signedIn(outcome, isRefresh: path == .tokenValidation, context)
             pinned.reactor.submit {
                 let (exchange, endpoints) = pinned.value
@@ -228,7 +228,7 @@ final class AccountEndpoints {
 
     // MARK: On the reactor
 
-    /// A body that takes no time to read: one that asks for a challenge has a thumbprint.
+    /// Bodies up to this size are read on the reactor: a request for a challenge has only a thumbprint.
     private static let shortBodyBytes = 1_024
 
     /// Issues a challenge. Nothing is stored.

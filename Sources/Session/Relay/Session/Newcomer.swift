@@ -5,12 +5,15 @@ import Observability
 import Reactors
 import RelayCore
 
-/// A client whose session hasn't begun: it is found out which dialect the client speaks, and whether it resumes a
-/// session or has a target dialled for a new one.
+/// A client whose session hasn't begun: this finds out which dialect the client speaks, and whether it resumes a
+/// session or needs a target for a new one.
 ///
 /// It counts as a session everywhere. A ``Session`` takes its place once the dialect is known and the target is
-/// connected. A client that resumes brings its counts and leases along, and its newcomer is dismissed.
+/// connected. When a client resumes, its session takes the newcomer's counts and global lease, and the newcomer is dismissed.
 final class Newcomer: SessionStage {
+    /// The maximum number of targets on one connection: more than a person tries, and too few for a scan or a flood.
+    static let maximumDials = 16
+
     let arrival: Arrival
     var announcement = SessionAnnouncement.none
 
@@ -98,7 +101,7 @@ final class Newcomer: SessionStage {
         if let message { current.receiveFirst(message) }
         current.tellClient()
         current.noteClientQueue()
-        // Behind an announcement, the session tells it.
+        // While the session is being announced, `announced()` does this.
         if !isAnnouncing { current.tellEndOfTarget() }
     }
 
@@ -141,7 +144,7 @@ final class Newcomer: SessionStage {
         case .dial(let target):
             deadlines.connectBy = nil  // From here on the dial has its own deadline.
             dialCount += 1
-            guard dialCount <= Session.maximumDials else { return perform(machine.close(.tooManyDials, now: loop.now)) }
+            guard dialCount <= Self.maximumDials else { return perform(machine.close(.tooManyDials, now: loop.now)) }
             dial(target)
         case .resume(let request): link?.resume(request)
         case .close: super.carryOut(order)

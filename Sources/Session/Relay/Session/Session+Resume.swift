@@ -81,7 +81,7 @@ extension Session {
 
     /// Continues on the loop of `link`.
     ///
-    /// - Parameter fresh: what the link has until now.
+    /// - Parameter fresh: what the link has had until now.
     func move(to link: ClientLink, inPlaceOf fresh: Newcomer?) {
         globalLease = fresh?.globalLease
         fresh?.globalLease = nil
@@ -105,7 +105,7 @@ extension Session {
         if fresh.client.address.prefix != client.address.prefix { addressShare = fresh.addressShare }
     }
 
-    /// The session belongs to the client of `link` from here on, and `fresh`, which that has until now, ends.
+    /// The session belongs to the client of `link` from here on, and `fresh`, which the link has had until now, ends.
     func attach(to link: ClientLink, inPlaceOf fresh: Newcomer, _ claim: SessionClaimant) {
         add(fresh)
         fresh.dismiss()

@@ -10,9 +10,6 @@ import WireText
 /// Whatever is true of the whole session is here, so it survives its client's WebSocket (`ClientLink`) and moves as one
 /// object to the link of the client that resumes it, on the same loop or on another one: see `Session+Resume`.
 final class Session: SessionStage {
-    /// The maximum number of targets on one connection: more than a person tries, and too few for a scan or a flood.
-    static let maximumDials = 16
-
     /// As its client knows it; nil where bytes pass unchanged.
     let id: String?
     /// The gate has refused this client its next ticket.

@@ -65,7 +65,7 @@ class SessionStage: TargetLegHandler, TimerTarget {
     private final var endIsDue = false
     /// It has ended, or its link has another one.
     final private(set) var isOver = false
-    /// Has taken its place.
+    /// The session that has taken its place.
     final private(set) var successor: Session?
 
     init(

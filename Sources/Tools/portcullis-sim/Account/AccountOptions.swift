@@ -21,7 +21,11 @@ struct AccountOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: "The passkey that the player chooses; by default the newest.")
     var with: String?
 
-    @Option(help: "Keeps the refresh token in the authenticator's file, sealed under this PIN.")
+    @Option(
+        help: """
+            Keeps the refresh token in the authenticator's file, sealed under this PIN. For tests: other users of the machine see the PIN, \
+            and the file has the wrapping key, too.
+            """)
     var pin: String?
 
     func validate() throws {

@@ -53,7 +53,7 @@ extension EdgeTests {
             }
         }
 
-        @Test func `a kill in the middle of a use leaves the token good`() async throws {
+        @Test func `a kill around a use leaves the token good`() async throws {
             let bench = try await RefreshEdge.start()
             var (player, gateway) = (try await bench.signedIn(), bench.gateway)
             for _ in 0..<10 {

@@ -36,7 +36,7 @@ extension EdgeTests {
             return body
         }
 
-        /// What was refused for its form names the member; all else is 401, whatever was wrong.
+        /// What was refused for its form names the member; all else is 401, or 404 for a device that has no account.
         private func expectDecided(_ answer: ReceivedAnswer, codes: Set<String>) {
             guard answer.status != 200 else { return }
             #expect([400, 401, 404, 413].contains(answer.status), "\(answer)")

@@ -22,7 +22,7 @@ extension BenchRun {
         say(summary(.latencyP99, Cell.refreshAmongMany, [.portcullis]))
     }
 
-    /// Families of nobody, in the store of a gateway that runs: it would end those that it finds when it opens the file.
+    /// Families of nobody, inserted while the gateway runs: it would end those that it finds when it opens the file.
     private static func fill(_ path: String) -> Bool {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

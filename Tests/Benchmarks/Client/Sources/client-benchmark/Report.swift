@@ -50,7 +50,7 @@ struct Report {
         add(completeness: growth)
     }
 
-    /// Met, if the error of the slope is larger than the slope.
+    /// Met if the slope isn't larger than twice its standard error.
     private mutating func add(slope line: (slope: Double, error: Double), of what: String) {
         let measured = "\(Self.text(line.slope, 4)) ± \(Self.text(2 * line.error, 4)) KiB"
         rows.append((what, "0 KiB", measured, line.slope - 2 * line.error <= 0))

@@ -87,9 +87,6 @@ struct Socket: Sendable {
         }
     }
 
-    /// Both directions end, and whoever reads wakes up.
-    func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
-
     /// Closing resets the connection in place of ending it.
     func resetWhenClosed() {
         var option = linger(l_onoff: 1, l_linger: 0)
