@@ -271,6 +271,26 @@ struct RefreshEndLimitTests {
         #expect(told.count == 50_000 + 6 * (AccountEndChanges.maximum + 1))
     }
 
+    @Test func `that can't be read keep nothing else from being told, in a database`() async throws {
+        let database = try await FleetDatabase()
+        let session = try database.session()
+        _ = try await database.registry.enrol(.sample(1))
+        _ = try await database.registry.revoke(.sample(1), reason: "lost", at: 1)
+        let account = try #require(AccountID(bytes: [UInt8](repeating: 7, count: AccountID.length)))
+        try session.run(
+            """
+            INSERT INTO portcullis.account_end
+            VALUES (1, decode(repeat('07', 16), 'hex'), portcullis.milliseconds(clock_timestamp()));
+            ALTER TABLE portcullis.account_end RENAME TO hidden
+            """)
+        let feed = PostgreSQLRevocations(of: database.registry)
+        let first = try #require(try await feed.ifChanged())
+        #expect(first.keys == [.sample(1)] && first.accounts.isEmpty)
+        await #expect(throws: KeyRegistryError.self) { try await feed.ifChanged() }
+        try session.run("ALTER TABLE portcullis.hidden RENAME TO account_end")
+        #expect(try await feed.ifChanged()?.accounts == [account])
+    }
+
     @Test func `are told in parts where all are read again, in a database`() async throws {
         let database = try await FleetDatabase()
         try database.session().run(
