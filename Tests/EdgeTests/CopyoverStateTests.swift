@@ -37,22 +37,20 @@ extension EdgeTests {
             let edge = try await start()
             let (_, target) = try await detachedSession(edge)
             let isOver = Awaited(false)
-            let flood = Task { () -> Int in
-                let units = Array([[UInt8]](repeating: Self.unit, count: Self.batch).joined())
-                target.post(units)
-                var batches = 1
+            let units = Array([[UInt8]](repeating: Self.unit, count: Self.batch).joined())
+            target.post(units)
+            target.post(units)
+            let flood = Task {
                 while !isOver.current {
-                    target.post(units)
-                    batches += 1
                     try await expectAnswers(target)
+                    target.post(units)
                 }
-                return batches
             }
             let successor = try await Successor.start(replacing: edge.gateway)
             isOver.update { $0 = true }
-            let batches = try await flood.value
+            try await flood.value
             #expect(successor.report.contains("1 sessions went to it"), "\(successor.report)")
-            #expect(batches > 2, "the target was asked no more during the upgrade")
+            try await expectAnswers(target)
             try await expectAnswers(target)
             // Nothing is left over, and telnet is where it should be: one more question has one more answer.
             try await target.send(Self.unit)

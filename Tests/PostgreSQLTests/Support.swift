@@ -30,11 +30,13 @@ extension SQLStatement {
 }
 
 /// Tries until `body` returns a value; a patient test fails in the end.
-func eventually<Value>(_ body: () async throws -> Value?) async throws -> Value {
+func eventually<Value>(
+    sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Value?
+) async throws -> Value {
     let end = ContinuousClock.now + .seconds(60)
     while true {
         if let value = try? await body() { return value }
-        try #require(ContinuousClock.now < end, "It never happened.")
+        try #require(ContinuousClock.now < end, "It never happened.", sourceLocation: sourceLocation)
         try await Task.sleep(for: .milliseconds(10))
     }
 }

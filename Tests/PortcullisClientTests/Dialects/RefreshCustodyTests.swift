@@ -79,9 +79,9 @@ struct RefreshCustodyTests {
         }
     }
 
-    @Test func `a PIN has 4 to 64 bytes, and others count as no attempt`() async throws {
+    @Test func `a PIN has 4 to 64 characters, and others count as no attempt`() async throws {
         let unlock = TypedPIN(nil)
-        for pin in ["", "246", String(repeating: "1", count: 65)] {
+        for pin in ["", "246", "äöü", String(repeating: "1", count: 65)] {
             unlock.type(pin)
             await #expect(throws: UnlockFailure.unusablePIN) { try await custody(unlock).begin(token("first")) }
         }

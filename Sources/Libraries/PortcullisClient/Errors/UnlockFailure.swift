@@ -36,7 +36,7 @@ public enum UnlockFailure: Error, Sendable, Equatable {
         case .unsupported: "This device can't keep you signed in. Set up its passcode and biometrics."
         case .cancelled: "The sign-in wasn't unlocked."
         case .wrongPIN(let left) where left > 0: "The PIN is wrong. Attempts left: \(left)."
-        case .unusablePIN: "A PIN has at least 4 characters, and at most 64 bytes."
+        case .unusablePIN: "A PIN has 4 to 64 characters."
         case .wrongPIN, .keyGone: "Please sign in again."
         case .other: "The sign-in couldn't be unlocked. Please try again."
         }

@@ -17,7 +17,7 @@ package enum WebClientPage {
     package static let policyWithPasskeys = PagePolicy(
         scriptHashes: scriptHash, passkeyScriptHash, styleHash: styleHash)
 
-    private static let scriptHash = "EyzQcLfQsVPWLTCrrvsvvt/rsdpcN7BWPbQ9B20N7FE="
+    private static let scriptHash = "1jc8toyVKZBbu6T5A4D5ugy8qlytvyeCiZkoHjNAPSI="
     private static let passkeyScriptHash = "smwdoRYcZW+sHWNHHeuzmVwnJk5Ql162ksvL5G0Hs1U="
     private static let styleHash = "oRlvgfJ7zrCezVHGvLKmWuu3OgPNUtDFr42+y5I5X+Q="
 

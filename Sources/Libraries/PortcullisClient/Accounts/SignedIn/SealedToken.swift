@@ -9,7 +9,8 @@ import Foundation
 /// The key that seals the refresh token. It is in memory from an unlock to the log-out.
 struct UnlockedKey: Sendable {
     static let saltBytes = 16
-    static let pinBytes = 4...64
+    /// Unicode code points, as NIST SP 800-63B section 3.1.1.2 counts them.
+    static let pinCharacters = 4...64
     /// Of PBKDF2 (RFC 8018 section 5.2). The hardware's secret is what keeps guesses on this device.
     static let rounds = 100_000
 
@@ -18,7 +19,7 @@ struct UnlockedKey: Sendable {
     init(secret: Data, pin: String?, salt: Data) throws(UnlockFailure) {
         var material = secret
         if let pin {
-            guard Self.pinBytes.contains(pin.utf8.count) else { throw .unusablePIN }
+            guard Self.pinCharacters.contains(pin.unicodeScalars.count) else { throw .unusablePIN }
             material += Self.stretched(Array(pin.utf8), Array(salt), rounds: Self.rounds)
         }
         key = HKDF<SHA256>.deriveKey(
