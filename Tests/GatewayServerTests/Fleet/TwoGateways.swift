@@ -81,7 +81,7 @@ final class FleetBench: FleetMembers {
             fleetEdge.tls = bench.tls
             let fleetPort = try server.listenForGateways(
                 host: "127.0.0.1", port: 0, edge: fleetEdge, material: try TLSMaterial(bench.tls),
-                access: GatewayAccess(peerName: FleetBench.role), maximum: 100)
+                access: GatewayAccess(peerName: FleetBench.role), maximum: 1_000)
             bench.ports.withLock { $0[id] = fleetPort }
             bench.directory.set(.init(id: id, address: "localhost:\(fleetPort)", silence: 0))
         }

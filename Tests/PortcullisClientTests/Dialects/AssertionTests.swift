@@ -55,7 +55,7 @@ struct AssertionGate: Sendable {
     }
 }
 
-@Suite("The first dialect: assertions")
+@Suite("The first dialect: assertions", .timeLimit(.minutes(5)))
 struct AssertionTests {
     private let gate: AssertionGate
     private let apple: SimulatedApple

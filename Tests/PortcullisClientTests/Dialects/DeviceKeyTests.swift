@@ -5,7 +5,7 @@ import Testing
 @testable import PortcullisClient
 
 /// When the device key is replaced: tokens are bound to it.
-@Suite("A device key")
+@Suite("A device key", .timeLimit(.minutes(5)))
 struct DeviceKeyTests {
     /// A Secure Enclave that doesn't always answer.
     private final class Enclave: DeviceKeyMaker {

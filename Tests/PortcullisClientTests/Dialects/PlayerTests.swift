@@ -5,7 +5,7 @@ import Testing
 @testable import PortcullisClient
 
 /// A gate that knows no cryptography, and a player with a passkey.
-@Suite("Players")
+@Suite("Players", .timeLimit(.minutes(5)))
 struct PlayerTests {
     private let gate: TokenGate
     private let bench: Bench

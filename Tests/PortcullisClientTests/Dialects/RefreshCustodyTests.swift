@@ -6,7 +6,7 @@ import Testing
 @testable import PortcullisClient
 
 /// Where the refresh token is kept, and what unlocks it.
-@Suite("The custody of refresh tokens")
+@Suite("The custody of refresh tokens", .timeLimit(.minutes(5)))
 struct RefreshCustodyTests {
     private static let now = 1_800_000_000.0
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PortcullisClient
 
-@Suite("The third dialect: signed requests")
+@Suite("The third dialect: signed requests", .timeLimit(.minutes(5)))
 struct SignedRequestTests {
     private let apple: SimulatedApple
     private let clock = ManualClock()

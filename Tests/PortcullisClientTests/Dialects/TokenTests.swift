@@ -51,7 +51,7 @@ struct TokenGate: Sendable {
     }
 }
 
-@Suite("The second dialect: access tokens")
+@Suite("The second dialect: access tokens", .timeLimit(.minutes(5)))
 struct TokenTests {
     private let gate: TokenGate
     private let apple: SimulatedApple
