@@ -20,27 +20,29 @@ package struct EndedSubject: Hashable, Sendable {
 }
 
 extension StoreRevocations {
-    /// Of another length it is nobody's, and doesn't keep the others from being heard of.
-    mutating func note(_ ended: EndedSubject) {
-        switch ended.kind {
-        case .account: if let id = AccountID(bytes: ended.bytes) { accounts.insert(id) }
-        case .passkey: if let mark = PasskeyMark(bytes: ended.bytes) { passkeys.insert(mark) }
-        case .departure: if let departure = DeviceDeparture(bytes: ended.bytes) { departures.insert(departure) }
-        case .family: if let end = RefreshFamilyEnd(bytes: ended.bytes) { families.insert(end.family) }
-        }
-    }
+    mutating func note(_ ended: EndedSubject) { set(ended, isEnded: true) }
 
-    mutating func forget(_ ended: EndedSubject) {
+    mutating func forget(_ ended: EndedSubject) { set(ended, isEnded: false) }
+
+    /// Of another length it is nobody's, and doesn't keep the others from being heard of.
+    private mutating func set(_ ended: EndedSubject, isEnded: Bool) {
         switch ended.kind {
-        case .account: if let id = AccountID(bytes: ended.bytes) { accounts.remove(id) }
-        case .passkey: if let mark = PasskeyMark(bytes: ended.bytes) { passkeys.remove(mark) }
-        case .departure: if let departure = DeviceDeparture(bytes: ended.bytes) { departures.remove(departure) }
-        case .family: if let end = RefreshFamilyEnd(bytes: ended.bytes) { families.remove(end.family) }
+        case .account: accounts.set(AccountID(bytes: ended.bytes), isPresent: isEnded)
+        case .passkey: passkeys.set(PasskeyMark(bytes: ended.bytes), isPresent: isEnded)
+        case .departure: departures.set(DeviceDeparture(bytes: ended.bytes), isPresent: isEnded)
+        case .family: families.set(RefreshFamilyEnd(bytes: ended.bytes)?.family, isPresent: isEnded)
         }
     }
 
     mutating func forgetEnds() {
         (accounts, passkeys, departures, families) = ([], [], [], [])
+    }
+}
+
+extension Set {
+    fileprivate mutating func set(_ element: Element?, isPresent: Bool) {
+        guard let element else { return }
+        if isPresent { insert(element) } else { remove(element) }
     }
 }
 
