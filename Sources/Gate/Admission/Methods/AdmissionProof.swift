@@ -4,8 +4,8 @@ package import KeyStore
 /// What a method keeps of a verified credential in order to recheck it. Its lifetime is that of the session and its
 /// tickets; with them it crosses to a process that replaces this one.
 ///
-/// Sessions outlive the credential that they began with. So each kind of proof says what takes it back, when it ends, and
-/// by which further names a block list has its client: each closes the sessions. Nothing here has a default.
+/// Sessions outlive the credential that they began with. So each kind of proof says what takes it back, when it ends,
+/// and by which further names a block list has its client: each closes the sessions. Nothing here has a default.
 package protocol AdmissionProof: Codable, Sendable {
     /// Whether it takes kilobytes. Tickets of one client share one such proof, and their number is limited
     /// (``TicketOffice/maximumLargeProofs``).

@@ -1,5 +1,5 @@
-/// Something that has ended together with what was signed in with it: an account that was closed or removed, a passkey or
-/// a device that was removed, or a family of refresh tokens that was ended. Stores keep it as a kind and bytes.
+/// Something that has ended together with what was signed in with it: an account that was closed or removed, a passkey
+/// or a device that was removed, or a family of refresh tokens that was ended. Stores keep it as a kind and bytes.
 package struct EndedSubject: Hashable, Sendable {
     package enum Kind: Int64, Sendable, CaseIterable {
         case account = 1
@@ -46,8 +46,8 @@ extension Set {
     }
 }
 
-/// What a gateway has heard of ends, for ``AccountLimits/endRememberedMilliseconds``. Whoever was signed in has heard of
-/// it then: his sessions are closed, and no token is left. Beyond ``maximum`` those that were heard longest ago are
+/// What a gateway has heard of ends, for ``AccountLimits/endRememberedMilliseconds``. Whoever was signed in has heard
+/// of it then: his sessions are closed, and no token is left. Beyond ``maximum`` those that were heard longest ago are
 /// forgotten, as soon as all have been told.
 package struct RememberedEnds: Sendable {
     package static let maximum = 16_384

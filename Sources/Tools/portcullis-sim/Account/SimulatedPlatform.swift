@@ -78,8 +78,8 @@ struct SimulatedUnlock: LocalUnlock {
     func pin(attemptsLeft: Int?) async throws -> String? { pin }
 }
 
-/// The library's secrets of a player with a device. A device that was kept counts as registered, also if another command
-/// has registered it; if the gateway doesn't know it, it registers again.
+/// The library's secrets of a player with a device. A device that was kept counts as registered, also if another
+/// command has registered it; if the gateway doesn't know it, it registers again.
 struct SimulatedSecrets: SecretStore {
     let file: AccountFile
     /// nil: the device is new.
