@@ -34,8 +34,10 @@ struct ShownProof: AdmissionProof {
     var routes: Set<String>? { nil }
     func isRevoked(by revocations: Revocations) -> Bool { false }
     static var expiry: ProofExpiry<ShownProof> { .never }
+    func name(for name: MethodName) -> MethodName { name }
     var accountEvidence: AccountEvidence? { evidence }
     var account: AccountID? { if case .account(let id, _, _) = evidence { id } else { nil } }
+    var origins: [Identity] { [] }
 }
 
 extension Principal {

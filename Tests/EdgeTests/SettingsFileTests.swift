@@ -51,7 +51,9 @@ extension EdgeTests {
                 ["dev-tokens", "issue", "--name", "ci"], ["dev-tokens", "list"],
                 ["dev-tokens", "revoke", "0123456789abcdef"], ["keys", "list"], ["keys", "revoke", key],
                 ["keys", "erase", key, "--yes"], ["keys", "prune", "--idle", "90d"], ["signing-keys", "list"],
-                ["signing-keys", "rotate"], ["store", "check"], ["store", "backup", directory.file("copy")],
+                ["signing-keys", "rotate"], ["accounts", "list"], ["accounts", "sign-out", "--all"],
+                ["accounts", "close", "0123456789abcdef0123456789abcdef"], ["store", "check"],
+                ["store", "backup", directory.file("copy")],
             ]
             for words in commands {
                 let ran = try await GatewayProcess.run(words, in: directory)
@@ -71,8 +73,9 @@ extension EdgeTests {
             let key = try SimulatedApple().device().keyID
             for words in [
                 ["reload"], ["upgrade"], ["ticket"], ["top", "--once"], ["sessions", "list"], ["keys", "list"],
-                ["keys", "revoke", key], ["dev-tokens", "list"], ["signing-keys", "list"], ["store", "check"],
-                ["fleet", "status"], ["block-list", "list"], ["audit"], ["explain", "0123456789abcdef"],
+                ["keys", "revoke", key], ["dev-tokens", "list"], ["signing-keys", "list"], ["accounts", "list"],
+                ["store", "check"], ["fleet", "status"], ["block-list", "list"], ["audit"],
+                ["explain", "0123456789abcdef"],
                 ["check-config"], ["serve"],
             ] {
                 let ran = try await GatewayProcess.run(words + ["--env-file", "/nonexistent.env"])

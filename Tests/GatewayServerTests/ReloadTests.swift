@@ -1,6 +1,7 @@
 import Admission
 import Foundation
 import Logging
+import Relay
 import Settings
 import SettingsTestKit
 import Testing
@@ -73,5 +74,25 @@ struct ReloadTests {
         guard case .applied(let difference) = outcome else { return #expect(Bool(false), "\(outcome)") }
         #expect(difference.needingRestart.map(\.setting) == ["APPATTEST_TEAM_ID", "APPATTEST_BUNDLE_ID"])
         #expect(gateway.current.now.pinned.appAttest?.apps.count == 1)
+    }
+
+    @Test func `signed requests wait for the restart that App Attest needs`() async throws {
+        let base: [String: String?] = ["WS_PORT": "0", "REACTOR_THREADS": "2"]
+        func write(_ changes: [String: String?]) throws -> String {
+            try bench.file("other.env", Self.text(bench.least(base.merging(changes) { $1 })))
+        }
+        let other = try write(["APPATTEST_TEAM_ID": nil, "APPATTEST_BUNDLE_ID": nil, "REQUIRE_APP_AUTH": "false"])
+        let source = ConfigurationSource(environment: [:], environmentFile: other)
+        let gateway = try Gateway(
+            source.load(now: bench.now), from: source, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        _ = try write(["SIGNED_REQUESTS": "on"])
+        for _ in 0..<2 {
+            guard case .applied(let difference) = await gateway.reload() else { return #expect(Bool(false)) }
+            #expect(
+                difference.needingRestart.map(\.setting) == [
+                    "APPATTEST_TEAM_ID", "APPATTEST_BUNDLE_ID", "SIGNED_REQUESTS",
+                ])
+            #expect(gateway.current.now.parts.relay.signedRequests == nil)
+        }
     }
 }

@@ -54,6 +54,9 @@ import WireText
         var routes: Set<String>? { nil }
         func isRevoked(by revocations: Revocations) -> Bool { false }
         static var expiry: ProofExpiry<MemberProof> { .never }
+        func name(for name: MethodName) -> MethodName { name }
+        var accountEvidence: AccountEvidence? { nil }
+        var origins: [Identity] { [] }
     }
 
     @Test func `a target is told the account in version 2, if there is one`() throws {

@@ -53,6 +53,33 @@ enum AdmissionMethodRule {
             })
     }
 
+    /// What an extension answers for all types that conform to a protocol: silent defaults of its requirements.
+    static func defaults(of name: String, in files: [SourceFile]) -> Set<String> {
+        let words = files.map { $0.swift.tokens.map(\.text) }
+        return members("protocol", name, in: words).intersection(members("extension", name, in: words))
+    }
+
+    /// Properties and functions in the blocks that a keyword and a name begin.
+    private static func members(_ keyword: String, _ name: String, in files: [[String]]) -> Set<String> {
+        var names: Set<String> = []
+        for words in files {
+            var (depth, isInside) = (0, false)
+            for index in words.indices.dropFirst() {
+                switch words[index] {
+                case name where depth == 0 && words[index - 1] == keyword: isInside = true
+                case "{": depth += 1
+                case "}":
+                    depth -= 1
+                    isInside = isInside && depth > 0
+                case let word where isInside && depth == 1 && ["var", "func"].contains(words[index - 1]):
+                    names.insert(word)
+                default: break
+                }
+            }
+        }
+        return names
+    }
+
     static func namesElsewhere(_ file: SourceFile, _ methods: Set<String>) -> [String] {
         guard file.isSource, !isHome(file.path) else { return [] }
         let allowed = exceptions[file.path] ?? []

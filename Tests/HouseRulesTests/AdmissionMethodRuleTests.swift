@@ -36,6 +36,20 @@ struct AdmissionMethodRuleTests {
         #expect(findings("TicketMethod.name", in: "Sources/Session/Relay/DecisionRecord.swift").count == 1)
     }
 
+    @Test func `no requirement of a method or of its proof has a silent default`() {
+        for name in ["AdmissionMethod", "AdmissionProof"] {
+            #expect(AdmissionMethodRule.defaults(of: name, in: Repository.sources) == [])
+        }
+        func found(_ text: String) -> Set<String> {
+            AdmissionMethodRule.defaults(of: "A", in: [SourceFile(path: "Sources/Session/Relay/A.swift", text: text)])
+        }
+        let requirements = "protocol A: B { var end: Int { get }\n static func isRevoked(by c: C) -> Bool }\n"
+        #expect(found(requirements + "extension A { var other: Int { let end = 1; return end } }") == [])
+        #expect(
+            found(requirements + "extension A { static func isRevoked(by c: C) -> Bool { false } }") == ["isRevoked"])
+        #expect(found(requirements + "extension A { var end: Int { 0 } }\nextension B { func c() {} }") == ["end"])
+    }
+
     @Test func `each exception names a method that occurs in its file`() {
         for (path, names) in AdmissionMethodRule.exceptions {
             let words = Set(Repository.sources.first { $0.path == path }?.swift.tokens.map(\.text) ?? [])

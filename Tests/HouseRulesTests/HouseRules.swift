@@ -107,6 +107,15 @@ enum HouseRules {
         return [file.finding(line: lines, "more than \(maximumLines) lines, without a line `\(longFileExcuse) …`")]
     }
 
+    static let maximumColumns = 120
+
+    /// The formatter wraps code, and leaves comments as they are.
+    static func wideComments(_ file: SourceFile) -> [String] {
+        file.text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().filter { _, line in
+            line.drop { $0 == " " }.hasPrefix("//") && line.unicodeScalars.count > maximumColumns
+        }.map { file.finding(line: $0.offset + 1, "a comment is wider than \(maximumColumns) columns") }
+    }
+
     /// Work that isn't done has an issue, not a mark.
     static let marks: Set = ["TODO", "FIXME", "XXX"]
 

@@ -100,6 +100,14 @@ struct HouseRulesTests {
         #expect(HouseRules.tooLong(sample("// Long because: a table.\n" + atLimit)) == [])
     }
 
+    @Test func `comments are wrapped at 120 columns`() {
+        #expect((Repository.sources + Repository.tests).flatMap(HouseRules.wideComments) == [])
+        let atLimit = "    /// " + String(repeating: "é", count: HouseRules.maximumColumns - 8)
+        #expect(HouseRules.wideComments(sample(atLimit)) == [])
+        #expect(HouseRules.wideComments(sample("let a = 1\n\(atLimit).\n")).count == 1)
+        #expect(HouseRules.wideComments(sample("let a = \"\(atLimit).\"")) == [])
+    }
+
     @Test func `every test is named by a sentence between backticks`() {
         #expect(Repository.tests.contains { !$0.swift.lines(of: ["@", "Test"]).isEmpty })
         #expect(Repository.tests.flatMap(HouseRules.testsOfOtherNames) == [])

@@ -104,6 +104,17 @@ struct PackagingTests {
         }
     }
 
+    @Test func `says in the manual page which commands take a store`() throws {
+        let page = try Repository.text("config/debian/portcullis.1").replacing("\\-", with: "-")
+        let entry = try #require(page.split(separator: ".BI --store ").last?.split(separator: ".TP").first)
+        let line = try #require(entry.split(separator: "\n").first { $0.hasPrefix(".BR ") })
+        let listed = line.matches(of: /[a-z]+(?:-[a-z]+)*/).map { String($0.0) }.filter { $0 != "and" }
+        let commands = Repository.sources.filter {
+            $0.path.hasPrefix("Sources/Gateway/portcullis/") && $0.text.contains("var store: String?")
+        }.compactMap { $0.text.firstMatch(of: /commandName: "([a-z-]+)"/).map { String($0.1) } }
+        #expect(Set(listed) == Set(commands) && commands.count >= 5, "\(listed), \(commands)")
+    }
+
     @Test func `has completions and a manual page for each program`() throws {
         let script = try Repository.text("scripts/package")
         #expect(script.contains("for shell in bash zsh fish;"))

@@ -86,7 +86,7 @@ struct DashedIdentifierTests {
         expect(try await run("keys", "erase", name, "--yes"), ends: 1, says: "no key identifier")
         expect(try await run("signing-keys", "revoke", name), ends: 1, says: "no such signing key")
         expect(try await run("dev-tokens", "revoke", name), ends: 1, says: "16 hexadecimal digits")
-        for command in ["show", "close", "forget"] {
+        for command in ["show", "sign-out", "close", "forget"] {
             expect(try await run("accounts", command, name), ends: 1, says: "32 hexadecimal digits")
         }
         let socket = directory.file("control.sock")

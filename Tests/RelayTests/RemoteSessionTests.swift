@@ -1,3 +1,4 @@
+import Admission
 import Foundation
 import Observability
 import Reactors
@@ -92,6 +93,19 @@ struct RemoteSessionTests {
         client.say(#"{"type":"connect","host":"mud.example","port":4000}"#)
         client.hear()
         #expect(client.types.last == "session" && bench.network.targets.count == 2)
+        expectNothingLeft(bench, client)
+    }
+
+    /// It passes nobody on any more, so it doesn't know whether another gateway has the session.
+    @Test func `a gateway that drains calls no session expired`() throws {
+        let bench = try bench()
+        var client = try bench.client(.typed)
+        bench.network.settle()
+        bench.drain.beginDraining()
+        bench.onEachTable { $0.beginDraining() }
+        client.say(Self.resume)
+        client.hear()
+        #expect(client.errors == ["rate_limited"] && client.closeCode == nil && bench.network.targets.isEmpty)
         expectNothingLeft(bench, client)
     }
 

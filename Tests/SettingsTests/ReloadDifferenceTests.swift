@@ -57,6 +57,20 @@ struct ReloadDifferenceTests {
         #expect(difference.applied.map(\.setting).contains("REQUIRE_APP_AUTH"))
     }
 
+    @Test func `what has no effect without a part that isn't there needs a restart, and can be switched off at once`()
+        throws
+    {
+        let names = ["SIGNED_REQUESTS", "ALLOW_DEV_TOKENS"]
+        let without = try inEffect(
+            bench.secured(["APPATTEST_TEAM_ID": nil, "APPATTEST_BUNDLE_ID": nil, "REQUIRE_APP_AUTH": "false"]))
+        let with = try inEffect(bench.secured([names[0]: "on", names[1]: "true"]))
+        let on = ReloadDifference(from: without, to: with, pinned: [.appAttest], missing: [.appAttest])
+        #expect(on.needingRestart.map(\.setting) == ["APPATTEST_TEAM_ID", "APPATTEST_BUNDLE_ID"] + names)
+        let off = ReloadDifference(from: with, to: without, pinned: [.appAttest])
+        #expect(off.needingRestart.map(\.setting) == ["APPATTEST_TEAM_ID", "APPATTEST_BUNDLE_ID"])
+        #expect(Set(off.applied.map(\.setting)).isSuperset(of: names))
+    }
+
     /// Changing this list changes what operators can do without a restart.
     @Test func `these settings change only with a restart`() {
         #expect(

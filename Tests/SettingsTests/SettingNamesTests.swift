@@ -44,7 +44,8 @@ struct SettingNamesTests {
     }
 
     @Test func `there are no more settings than an operator can look through`() {
-        // 112, four of requests that are signed one by one, ten of players' accounts, both off by default, and two of TLS.
+        // 112, four of requests that are signed one by one, ten of players' accounts, both off by default, and two of
+        // TLS.
         #expect(GatewaySettings.table.rows.count <= 128)
     }
 

@@ -88,8 +88,8 @@ extension RefusedRequest {
                 failed: FailedCheck(check, expected: expected, received: received)))
     }
 
-    /// Of a challenge of which the fleet has the last word. One for which it has no room isn't spent there, and nobody's
-    /// failure.
+    /// Of a challenge of which the fleet has the last word. One for which it has no room isn't spent there, and
+    /// nobody's failure.
     static func refused(challenge spending: MarkSpending) -> RefusedRequest {
         guard spending == .full else { return .rejected("challenge: the fleet says \(spending)", .challenge) }
         return .challengesExhausted(retryAfter: 1)

@@ -46,7 +46,7 @@ extension GatewayParts {
         return CounterWindow(size: live.signedRequests.window) ?? .strict
     }
 
-    /// How long other gateways, and a process of before an upgrade, have to close the sessions of a key before it is
+    /// How long other gateways, and a process of before a copyover, have to close the sessions of a key before it is
     /// removed: three looks at the store.
     private static let notice = RevocationWatcher.interval * 3
 

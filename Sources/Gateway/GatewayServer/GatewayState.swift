@@ -109,8 +109,8 @@ struct GatewayState: Sendable {
             } else { nil }
     }
 
-    /// What the settings say now, at the start and at each reload: everything here reads it where it uses it. Counts are
-    /// kept, and existing sessions continue.
+    /// What the settings say now, at the start and at each reload: everything here reads it where it uses it. Counts
+    /// are kept, and existing sessions continue.
     func apply(_ live: LiveConfiguration) { figures.replace(with: LiveFigures(live)) }
 
     private static func openAudit(

@@ -5,9 +5,9 @@ package import KeyStore
 /// A copy of a store in one file, made while other processes may be writing to the store.
 ///
 /// `VACUUM INTO` reads one snapshot: in the write-ahead log it neither waits for a writer nor delays one. It copies
-/// what the store contains, and nothing that was deleted; tickets and refresh tokens are left out. The copy is made under a name of its
-/// own, checked, brought to the disk and then renamed, so that a file of the final name is always a whole store.
-/// Signing keys are in it: only its owner may read it.
+/// what the store contains, and nothing that was deleted; tickets and refresh tokens are left out. The copy is made
+/// under a name of its own, checked, brought to the disk and then renamed, so that a file of the final name is always a
+/// whole store. Signing keys are in it: only its owner may read it.
 package struct SQLiteBackup: Sendable {
     /// How long it waits for a lock, in milliseconds. In WAL mode there is none to wait for.
     private static let busyMilliseconds = 5_000

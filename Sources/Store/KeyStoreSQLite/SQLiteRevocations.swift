@@ -27,8 +27,8 @@ package final class SQLiteRevocations: RevocationSource {
         /// What of it has ended with accounts, and up to which change of that.
         var ends = RememberedEnds()
         var position: AccountEndChanges.Position?
-        /// The rest of the ends that are read again: behind which one, and since when; nil: there is none. There may be a
-        /// million: an answer has a part of them, and the next ones the rest.
+        /// The rest of the ends that are read again: behind which one, and since when; nil: there is none. There may be
+        /// a million: an answer has a part of them, and the next ones the rest.
         var rest: (after: EndedSubject?, since: Int64)?
         /// Pages of ends that were read.
         var pages = 0

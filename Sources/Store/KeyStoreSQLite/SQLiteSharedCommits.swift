@@ -7,8 +7,8 @@ import Synchronization
 /// Changes that clients cause one after another: those that wait at the same moment are one transaction, and wait for
 /// the disk once.
 ///
-/// They have the limits of other calls: so many wait, and each as long. For the thread of changes one call waits for all
-/// of them; after a transaction it is the turn of the others that wait for this thread.
+/// They have the limits of other calls: so many wait, and each as long. For the thread of changes one call waits for
+/// all of them; after a transaction it is the turn of the others that wait for this thread.
 final class SQLiteSharedCommits: Sendable {
     /// Changes of one transaction, so that it is short.
     static let maximumChanges = 64

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The processes that tests have started and that have not ended.
 ///
-/// Each one is killed with the last reference to it. When the test process exits, some references may still be alive, for
-/// instance in a task that nobody awaits: then `atexit` kills what is left, in the thread that exits.
+/// Each one is killed with the last reference to it. When the test process exits, some references may still be alive,
+/// for instance in a task that nobody awaits: then `atexit` kills what is left, in the thread that exits.
 package enum LivingProcesses {
     private static let numbers = {
         atexit { LivingProcesses.killAll() }

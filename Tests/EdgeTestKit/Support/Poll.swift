@@ -1,4 +1,5 @@
-/// Asks again and again, for what nothing announces: a figure of the kernel, or what another process finds out by itself.
+/// Asks again and again, for what nothing announces: a figure of the kernel, or what another process finds out by
+/// itself.
 package enum Poll {
     /// Between two questions. Without it one test that waits would keep a core from all others.
     private static let pause = Duration.milliseconds(20)

@@ -54,6 +54,14 @@ struct PasskeyHouse: Sendable {
         _ = try await page.text(PasskeyPanel.forgetting)
         try await page.reload()
     }
+
+    /// The player of a page makes a passkey with its authenticator, and comes back with it.
+    func signIn(on page: BrowserPage, ticket: String? = nil) async throws {
+        try await play(on: page, ticket)
+        try await PasskeyPanel.makePasskey(on: page)
+        try await comeBack(on: page)
+        try await WebPage.connected(page)
+    }
 }
 
 /// The part of the page that signs players in.

@@ -13,10 +13,7 @@ extension EdgeTests {
         private func signedIn(at house: PasskeyHouse, with browser: Chromium) async throws -> BrowserPage {
             let page = try await browser.page()
             let authenticator = try await page.addAuthenticator(.platform)
-            try await house.play(on: page)
-            try await PasskeyPanel.makePasskey(on: page)
-            try await house.comeBack(on: page)
-            try await WebPage.connected(page)
+            try await house.signIn(on: page)
             try await page.remove(authenticator)
             return page
         }

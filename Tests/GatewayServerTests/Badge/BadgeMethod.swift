@@ -107,6 +107,10 @@ struct BadgeProof: AdmissionProof, Codable {
     }
 
     static var expiry: ProofExpiry<BadgeProof> { .at { _ in end } }
+    func name(for name: MethodName) -> MethodName { name }
+    var accountEvidence: AccountEvidence? { nil }
+    var account: AccountID? { nil }
+    var origins: [Identity] { [] }
 }
 
 /// Knows which badges are valid, and counts its calls.

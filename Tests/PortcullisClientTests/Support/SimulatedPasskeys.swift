@@ -3,8 +3,8 @@ import Foundation
 import PortcullisClient
 import Synchronization
 
-/// A player's passkeys, as a system keeps them and copies them to the player's other devices; with failures where a test
-/// wants them.
+/// A player's passkeys, as a system keeps them and copies them to the player's other devices; with failures where a
+/// test wants them.
 final class SimulatedPasskeys: PasskeyAuthenticator {
     enum Call: String, Sendable { case create, get }
 

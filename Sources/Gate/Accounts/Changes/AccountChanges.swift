@@ -8,8 +8,8 @@ import WireText
 /// What players do with their accounts: `GET /api/auth/devices`, `POST /api/auth/device`, and the removals, without the
 /// HTTP. Not for reactors.
 ///
-/// The caller has counted the request against the limits of its address, and has authenticated the client: only an access
-/// token of a sign-in shows an account here.
+/// The caller has counted the request against the limits of its address, and has authenticated the client: only an
+/// access token of a sign-in shows an account here.
 package struct AccountChanges: Sendable {
     private let services: AccountServices
 

@@ -4,8 +4,8 @@ import KeyStore
 /// Changes of an account need a passkey that was used for them: an access token alone, which lives for minutes and may
 /// be refreshed by a page that nobody watches, isn't enough.
 ///
-/// The passkey signs a challenge of the sign-in's options. So it was used within ``PasskeyChallenges/timeToLive``, once,
-/// and by who holds the key of the access token.
+/// The passkey signs a challenge of the sign-in's options. So it was used within ``PasskeyChallenges/timeToLive``,
+/// once, and by who holds the key of the access token.
 struct FreshPasskey {
     private let services: AccountServices
 

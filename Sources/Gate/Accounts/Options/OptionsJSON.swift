@@ -3,8 +3,8 @@ import KeyStore
 import WebAuthn
 import WireText
 
-/// The options of the ceremonies, as `parseCreationOptionsFromJSON()` and `parseRequestOptionsFromJSON()` read them (Web
-/// Authentication Level 3, sections 5.1.8 and 5.1.9).
+/// The options of the ceremonies, as `parseCreationOptionsFromJSON()` and `parseRequestOptionsFromJSON()` read them
+/// (Web Authentication Level 3, sections 5.1.8 and 5.1.9).
 enum OptionsJSON {
     private static let timeout = Int64(PasskeyChallenges.timeToLive.components.seconds) * 1_000
 

@@ -26,14 +26,14 @@ package struct DeviceSignIn: Sendable {
         }
     }
 
-    /// What the device signs: it names the key that the tokens will be bound to, and no other assertion of it is over the
-    /// same.
+    /// What the device signs: it names the key that the tokens will be bound to, and no other assertion of it is over
+    /// the same.
     private static func clientDataHash(_ challenge: [UInt8], for key: [UInt8]) -> [UInt8] {
         Array(SHA256.hash(data: Array("portcullis device sign-in\0".utf8) + challenge + key))
     }
 
-    /// Not for reactors. The body has `assertion`, as for a device that joins. The order is rate, failures, body, proof,
-    /// challenge, assertion, account, block list.
+    /// Not for reactors. The body has `assertion`, as for a device that joins. The order is rate, failures, body,
+    /// proof, challenge, assertion, account, block list.
     ///
     /// - Parameter refuse: for the block list, with the device and with each name of the account.
     package func signIn(

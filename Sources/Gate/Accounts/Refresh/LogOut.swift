@@ -3,7 +3,8 @@ import KeyStore
 
 /// Signs players out: `POST /api/auth/logout`, without the HTTP. Not for reactors.
 ///
-/// The caller has counted the request against the limits of its address, and has authenticated the client by its access token, which names its family.
+/// The caller has counted the request against the limits of its address, and has authenticated the client by its access
+/// token, which names its family.
 package struct LogOut: Sendable {
     private let services: AccountServices
 

@@ -5,10 +5,10 @@ import WebAuthn
 
 /// Keeps players signed in: `POST /api/auth/token/validate`, without the HTTP.
 ///
-/// A sign-in with a passkey or with a device that has joined an account begins a family of refresh tokens; a ticket never
-/// does. A token is a family's name and 256 random bits, and useless without the key that the family is bound to. Each
-/// use gives a successor, in one atomic step of the store. The store has the hash of the good token, and the good token
-/// sealed under a key that only the token before it gives. So:
+/// A sign-in with a passkey or with a device that has joined an account begins a family of refresh tokens; a ticket
+/// never does. A token is a family's name and 256 random bits, and useless without the key that the family is bound to.
+/// Each use gives a successor, in one atomic step of the store. The store has the hash of the good token, and the good
+/// token sealed under a key that only the token before it gives. So:
 ///
 /// - Who repeats the last use (the loser of a race, a client that lost the answer, a phone that slept) gets the same
 ///   successor, as long as that is unused.

@@ -2,8 +2,8 @@ import Admission
 import DPoP
 import KeyStore
 
-/// Whether a refresh token is good: its proof of possession, at this gateway, then the one step of the store, which uses
-/// up the token and in a fleet the proof; then what the account ends with, and the block list.
+/// Whether a refresh token is good: its proof of possession, at this gateway, then the one step of the store, which
+/// uses up the token and in a fleet the proof; then what the account ends with, and the block list.
 ///
 /// A request that is sent again by who has seen it changes nothing: its proof is used up, and without that an old token
 /// would end its family.

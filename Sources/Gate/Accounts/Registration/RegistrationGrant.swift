@@ -1,7 +1,7 @@
 import KeyStore
 
-/// What the challenge of a registration says of it: for which account the passkey is, and whether the client has to show
-/// again what it has shown for the options. The challenge's MAC protects it, so nothing is stored in between.
+/// What the challenge of a registration says of it: for which account the passkey is, and whether the client has to
+/// show again what it has shown for the options. The challenge's MAC protects it, so nothing is stored in between.
 struct RegistrationGrant: Equatable {
     enum Purpose: UInt8 {
         /// A new account, with the proof of the options.

@@ -24,7 +24,8 @@ struct PasskeyProof: Sendable {
 
     /// All steps of §7.2 but the spending of the challenge, which is ours.
     ///
-    /// - Parameter isOwnerKnown: by an access token. Without it the authenticator has to name the account (§7.2 step 6).
+    /// - Parameter isOwnerKnown: by an access token. Without it the authenticator has to name the account (§7.2 step
+    ///   6).
     /// - Returns: what the store has to record.
     func verify(
         _ found: FoundPasskey, of relyingParty: RelyingParty, isOwnerKnown: Bool = false, at moment: Moment

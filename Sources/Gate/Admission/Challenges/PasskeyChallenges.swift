@@ -94,8 +94,8 @@ package final class PasskeyChallenges: Sendable {
 
     // MARK: Using
 
-    /// Atomic: exactly one of several callers with the same challenge gets `.spent`; in a fleet one at each gateway, and
-    /// the store decides by ``SpentPasskeyChallenge/mark``.
+    /// Atomic: exactly one of several callers with the same challenge gets `.spent`; in a fleet one at each gateway,
+    /// and the store decides by ``SpentPasskeyChallenge/mark``.
     ///
     /// - Parameter bytes: as the client sent them.
     package func spend(
@@ -132,8 +132,8 @@ package final class PasskeyChallenges: Sendable {
         return insertion.flatMap { refusal($0, of: challenge, at: now) }
     }
 
-    /// The payload of a challenge, unverified: ``spend(_:for:binding:at:)`` tells whether this gateway, or its fleet, has
-    /// written it.
+    /// The payload of a challenge, unverified: ``spend(_:for:binding:at:)`` tells whether this gateway, or its fleet,
+    /// has written it.
     package static func payload(of bytes: [UInt8]) -> [UInt8] { Array(bytes.dropFirst(Challenge.byteCount)) }
 
     private func recognise(

@@ -19,8 +19,8 @@ package enum AccountEvidence: Sendable {
 }
 
 extension Principal {
-    /// - Returns: nil for a client without credentials, for one whose proof can't be kept, and for the ticket of a player
-    ///   who has signed in.
+    /// - Returns: nil for a client without credentials, for one whose proof can't be kept, and for the ticket of a
+    ///   player who has signed in.
     package var accountEvidence: AccountEvidence? {
         if let reclaims { return .reclaimed(reclaims) }
         guard let evidence = proof?.accountEvidence else {

@@ -8,7 +8,8 @@ package typealias KeyStandings = Standings<KeyID, KeyStanding>
 package typealias AccountStandings = Standings<AccountID, AccountStanding>
 
 /// What this gateway knows of keys, or accounts, in a store that it shares with others; both are called keys here. The
-/// feed of the store's changes keeps it right, so that the standing of a client that was admitted earlier is found without asking the store.
+/// feed of the store's changes keeps it right, so that the standing of a client that was admitted earlier is found
+/// without asking the store.
 ///
 /// A record is trusted for ``longestDelay`` after it was read, and as long as the feed has been heard within that time.
 /// There are two generations: when the younger one is full, it replaces the older one, so the memory is bounded and a

@@ -12,8 +12,8 @@ package enum RateDecision: Hashable, Sendable {
 /// Counts events by address prefix.
 package typealias RateTable = RateLimiter<AddressPrefix>
 
-/// Counts events by a key, called prefix here, and allows `limit` of them in a window. Shared by all reactors; every call is one
-/// atomic step of constant cost.
+/// Counts events by a key, called prefix here, and allows `limit` of them in a window. Shared by all reactors; every
+/// call is one atomic step of constant cost.
 ///
 /// A prefix' window begins with its first event. When it has ended, counting starts from zero, so no client waits
 /// longer than one window. (Two adjacent windows can let twice the limit pass in a short time. That is acceptable:

@@ -1,8 +1,9 @@
 package import KeyStore
 package import WireText
 
-/// `SIGN_UPS_PER_HOUR`: the accounts that a client with a proof may make, and those without one at an address. A network
-/// that has many /64s has no more than ``perNetwork`` times as many as one of them. And the changes of an account.
+/// `SIGN_UPS_PER_HOUR`: the accounts that a client with a proof may make, and those without one at an address. A
+/// network that has many /64s has no more than ``perNetwork`` times as many as one of them. And the changes of an
+/// account.
 package struct SignUpLimits: Sendable {
     package static let defaultPerHour = 5
     /// An IPv6 /48 has this many times the accounts of a /64.
@@ -16,7 +17,8 @@ package struct SignUpLimits: Sendable {
     private let clients: RateLimiter<[UInt8]>
     private let changes: RateLimiter<AccountID>
 
-    /// - Parameter perHour: of a client, an IPv4 address, or an IPv6 /64. It is read at each event, as ``RateTable`` says.
+    /// - Parameter perHour: of a client, an IPv4 address, or an IPv6 /64. It is read at each event, as ``RateTable``
+    ///   says.
     package init(
         perHour: @autoclosure @escaping @Sendable () -> Int = defaultPerHour,
         maximumEntries: Int = RateTable.defaultMaximumEntries

@@ -4,8 +4,8 @@ package import KeyStore
 /// What a method keeps of a verified credential in order to recheck it. Its lifetime is that of the session and its
 /// tickets; with them it crosses to a process that replaces this one.
 ///
-/// Sessions outlive the credential that they began with. So each kind of proof says what takes it back, and when it
-/// ends: both close the sessions. Neither has a default.
+/// Sessions outlive the credential that they began with. So each kind of proof says what takes it back, when it ends,
+/// and by which further names a block list has its client: each closes the sessions. Nothing here has a default.
 package protocol AdmissionProof: Codable, Sendable {
     /// Whether it takes kilobytes. Tickets of one client share one such proof, and their number is limited
     /// (``TicketOffice/maximumLargeProofs``).
@@ -35,11 +35,6 @@ package protocol AdmissionProof: Codable, Sendable {
 }
 
 extension AdmissionProof {
-    package func name(for name: MethodName) -> MethodName { name }
-    package var accountEvidence: AccountEvidence? { nil }
-    package var account: AccountID? { nil }
-    package var origins: [Identity] { [] }
-
     /// Beside the identity: by which a block list may have the client, too.
     var furtherNames: [Identity] { (account.map { [Identity.account($0)] } ?? []) + origins }
 }
@@ -100,4 +95,8 @@ package enum NoProof: AdmissionProof {
     package var routes: Set<String>? { switch self {} }
     package func isRevoked(by revocations: Revocations) -> Bool { switch self {} }
     package static var expiry: ProofExpiry<NoProof> { .never }
+    package func name(for name: MethodName) -> MethodName { switch self {} }
+    package var accountEvidence: AccountEvidence? { switch self {} }
+    package var account: AccountID? { switch self {} }
+    package var origins: [Identity] { switch self {} }
 }

@@ -85,8 +85,8 @@ package enum RegistrationOutcome: Sendable {
     /// The key is durable.
     case registered(RegisteredKey)
     case refused(Refusal)
-    /// The registration was already recorded in the audit log, but storing the key failed, or a counter was refused that
-    /// came with it.
+    /// The registration was already recorded in the audit log, but storing the key failed, or a counter was refused
+    /// that came with it.
     case unstored(Refusal)
 }
 

@@ -20,7 +20,8 @@ struct TicketContent: Codable, Sendable {
     var isShared: Bool?
     /// That the operator's ticket proves.
     var account: AccountID?
-    /// Only routes that name its holder's method are open to it. Programs of before don't say: they know no such method.
+    /// Only routes that name its holder's method are open to it. Programs of before don't say: they know no such
+    /// method.
     var isOnlyByName: Bool?
 
     /// As a store keeps a session's next ticket; `nil` for a first one, and where it is too long.

@@ -289,8 +289,8 @@ extension Gateway {
                 requestID: "-", address: "-"))
     }
 
-    /// Performs copyovers until the task is cancelled or one has succeeded; then this process ends when its last session
-    /// has.
+    /// Performs copyovers until the task is cancelled or one has succeeded; then this process ends when its last
+    /// session has.
     func copyOverWhenAsked() async {
         for await (program, reply) in copyovers.requests {
             let outcome = Copyover(self).perform(program)

@@ -12,7 +12,7 @@ final class FleetLink: Sendable {
     let fleetRelay: FleetRelay
     private let listener: GatewayConfiguration.FleetListener
     private let first: FleetTLS
-    private let standings = KnownMembers()
+    private let members = KnownMembers()
 
     /// - Parameters:
     ///   - listener: nil without FLEET_BIND.
@@ -24,7 +24,7 @@ final class FleetLink: Sendable {
         guard let listener, let store else { return nil }
         self.listener = listener
         first = try FleetTLS(listener, listener.files)
-        sessions = FleetSessions(store.registry, member: store.member, members: standings, logger: logger)
+        sessions = FleetSessions(store.registry, member: store.member, members: members, logger: logger)
         fleetRelay = first.makeRelay(sessions, limits)
     }
 
@@ -33,7 +33,7 @@ final class FleetLink: Sendable {
         by server: RelayServer, edge: EdgeSettings, sockets: InheritedSockets, as member: FleetMember
     ) throws(GatewayError) {
         let place = try first.listen(by: server, edge: edge, sockets: sockets)
-        standings.replace(member)
+        members.replace(member)
         member.announce(address: GatewayAddress(host: place.host, port: place.port).text)
     }
 

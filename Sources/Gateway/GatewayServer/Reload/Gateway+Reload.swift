@@ -63,7 +63,8 @@ extension Gateway {
         let parts = try GatewayParts(live, pinned, state: state, logger: logger)
         let fleet = try state.fleet.renewed(live)
         let settings = SettingsInEffect(loaded)
-        let difference = ReloadDifference(from: old.settings, to: settings, pinned: pinned.kept)
+        let difference = ReloadDifference(
+            from: old.settings, to: settings, pinned: pinned.kept, missing: pinned.missing)
 
         state.apply(live)
         await server.replace(
@@ -230,13 +231,15 @@ struct StartupPinned: Sendable {
     let appAttest: GatewayConfiguration.Attestation?
     /// The parts that the last reload would have switched.
     let kept: Set<SettingPart>
+    /// Those of them that it would have switched on.
+    let missing: Set<SettingPart>
 
     init(_ live: LiveConfiguration) {
         tls = live.tls
         clientCertificates = live.clientCertificates
         internalTLS = live.internalTLS
         appAttest = live.appAttest
-        kept = []
+        (kept, missing) = ([], [])
     }
 
     init(_ live: LiveConfiguration, after old: StartupPinned) {
@@ -247,9 +250,11 @@ struct StartupPinned: Sendable {
         clientCertificates = keepsTLS ? old.clientCertificates : live.clientCertificates
         internalTLS = keepsInternalTLS ? old.internalTLS : live.internalTLS
         appAttest = keepsAppAttest ? old.appAttest : live.appAttest
-        let parts: [(SettingPart, Bool)] = [
-            (.clientTLS, keepsTLS), (.internalTLS, keepsInternalTLS), (.appAttest, keepsAppAttest),
+        let parts: [(part: SettingPart, isKept: Bool, isOff: Bool)] = [
+            (.clientTLS, keepsTLS, old.tls == nil), (.internalTLS, keepsInternalTLS, old.internalTLS == nil),
+            (.appAttest, keepsAppAttest, old.appAttest == nil),
         ]
-        kept = Set(parts.filter(\.1).map(\.0))
+        kept = Set(parts.filter(\.isKept).map(\.part))
+        missing = Set(parts.filter { $0.isKept && $0.isOff }.map(\.part))
     }
 }

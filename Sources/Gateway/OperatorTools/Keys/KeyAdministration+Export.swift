@@ -6,8 +6,8 @@ import StrictJSON
 import WireText
 
 extension KeyAdministration {
-    /// Writes one JSON object with all that is kept about a device: its key in the store, the account that it has joined,
-    /// its places on development tokens, and the lines of the audit log that name it.
+    /// Writes one JSON object with all that is kept about a device: its key in the store, the account that it has
+    /// joined, its places on development tokens, and the lines of the audit log that name it.
     ///
     /// - Parameters:
     ///   - keyID: the key's identifier, or the thumbprint of a device's key that used development tokens.

@@ -4,10 +4,13 @@ package protocol SettingSection: Sendable {
     static var title: String { get }
     /// The part of the gateway that these settings configure, if that part can't be switched on or off by a reload.
     static var part: SettingPart? { get }
+    /// The part without which these settings have no effect.
+    static var neededPart: SettingPart? { get }
 }
 
 extension SettingSection {
     package static var part: SettingPart? { nil }
+    package static var neededPart: SettingPart? { nil }
 }
 
 /// Parts of the gateway that only a restart switches on or off. A reload that asks for it changes none of their
@@ -22,12 +25,13 @@ package enum SettingPart: Sendable {
 package struct SettingTable: Sendable {
     package struct Section: Sendable {
         package let title: String
-        package let part: SettingPart?
+        package let part, neededPart: SettingPart?
         package let settings: [any AnySetting]
 
         init(_ section: some SettingSection) {
             title = type(of: section).title
             part = type(of: section).part
+            neededPart = type(of: section).neededPart
             settings = Mirror(reflecting: section).children.compactMap { $0.value as? any AnySetting }
         }
     }

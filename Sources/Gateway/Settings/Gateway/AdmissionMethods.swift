@@ -5,7 +5,7 @@ import Observability
 package struct ConfiguredMethod: Sendable {
     /// The names of its identities.
     package let names: [MethodName]
-    /// The notation of its identities in a block list; nil: they can't be blocked.
+    /// The notation of its identities in a block list; nil: it has none of its own.
     package let blockListKind: BlockListKind?
     /// Whether these settings allow this method to admit clients.
     package let isOn: @Sendable (AdmissionConfiguration) -> Bool
@@ -16,7 +16,7 @@ package struct ConfiguredMethod: Sendable {
     package let make: @Sendable (LiveConfiguration, MethodParts) -> any AdmissionMethod
 
     package init(
-        _ names: MethodName..., blockListKind: BlockListKind? = nil,
+        _ names: MethodName..., blockListKind: BlockListKind?,
         isOn: @escaping @Sendable (AdmissionConfiguration) -> Bool,
         make: @escaping @Sendable (LiveConfiguration, MethodParts) -> any AdmissionMethod
     ) {
@@ -63,14 +63,16 @@ extension [ConfiguredMethod] {
     /// line here**: before the session's token, which is for clients without other credentials, and before the
     /// certificate, which browsers send with any page's request.
     package static let all: [ConfiguredMethod] = [
-        ConfiguredMethod(TicketMethod.name, isOn: { $0.tickets.controlSocketPath != nil }) {
-            TicketMethod(office: $1.tickets)
-        },
+        ConfiguredMethod(
+            TicketMethod.name, blockListKind: nil, isOn: { $0.tickets.controlSocketPath != nil }
+        ) { TicketMethod(office: $1.tickets) },
         ConfiguredMethod(
             AppAttestMethod.name, blockListKind: AppAttestMethod.blockListKind, isOn: { $0.appAttest != nil }
         ) { AppAttestMethod($1.appAttest) },
         ConfiguredMethod(
-            SignedRequestMethod.name, isOn: { $0.appAttest != nil && $0.signedRequests.isOn == .on }
+            // The kind of App Attest has its identities, too.
+            SignedRequestMethod.name, blockListKind: nil,
+            isOn: { $0.appAttest != nil && $0.signedRequests.isOn == .on }
         ) { SignedRequestMethod($1.signedRequests) },
         ConfiguredMethod(
             AccessTokenMethod.name, AccessTokenMethod.developmentName, AccessTokenMethod.accountName,
@@ -79,16 +81,16 @@ extension [ConfiguredMethod] {
             ($0.appAttest == nil ? [] : [AccessTokenMethod.name, AccessTokenMethod.developmentName])
                 + ($0.passkeys == nil ? [] : [AccessTokenMethod.accountName])
         },
-        ConfiguredMethod(SessionTokenMethod.name, isOn: { _ in false }) {
+        ConfiguredMethod(SessionTokenMethod.name, blockListKind: nil, isOn: { _ in false }) {
             SessionTokenMethod(bearer: $1.sessionBearer)
         },
         ConfiguredMethod(
             ClientCertificateMethod.name, blockListKind: ClientCertificateMethod.blockListKind,
             isOn: { $0.clientCertificates != nil }
         ) { ClientCertificateMethod(status: $1.clientCertificates) },
-        ConfiguredMethod(AnonymousMethod.name, isOn: { $0.gate.appAuthDemand == .notRequired }) { configuration, _ in
-            AnonymousMethod(configuration.gate.appAuthDemand)
-        },
+        ConfiguredMethod(
+            AnonymousMethod.name, blockListKind: nil, isOn: { $0.gate.appAuthDemand == .notRequired }
+        ) { configuration, _ in AnonymousMethod(configuration.gate.appAuthDemand) },
     ]
 
     /// The names for the `admit=` of routes.

@@ -30,8 +30,8 @@ extension ConfigurationLoader {
             inUse: Self.keyInfo(of: inUse), next: next.flatMap { Self.keyInfo(of: $0) })
     }
 
-    /// Files don't tell whether a certificate is the one before the announced one, or has replaced it: as a rule the one
-    /// before is older. A reload compares keys alone (`CertificateKeys.refuse`).
+    /// Files don't tell whether a certificate is the one before the announced one, or has replaced it: as a rule the
+    /// one before is older. A reload compares keys alone (`CertificateKeys.refuse`).
     private mutating func warnIfNotAnnounced(_ inUse: Certificate, _ next: Certificate) {
         guard inUse.notValidBefore >= next.notValidBefore, inUse.publicKey != next.publicKey else { return }
         warn(

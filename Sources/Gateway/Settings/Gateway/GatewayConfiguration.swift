@@ -62,8 +62,8 @@ package struct GatewayConfiguration: Sendable, Equatable {
         package var keys = CertificateKeys()
     }
 
-    /// The public keys of the certificate and of the announced one (SubjectPublicKeyInfo, DER): what clients pin. Nil for
-    /// one that isn't there.
+    /// The public keys of the certificate and of the announced one (SubjectPublicKeyInfo, DER): what clients pin. Nil
+    /// for one that isn't there.
     package struct CertificateKeys: Sendable, Equatable {
         package var inUse: [UInt8]?
         package var next: [UInt8]?

@@ -49,13 +49,15 @@ package struct ReloadDifference: Sendable, Equatable {
     /// In effect after a restart. They are reported at each reload until then.
     package private(set) var needingRestart: [Line] = []
 
-    /// - Parameter pinned: parts of the gateway that the new settings would switch on or off.
+    /// - Parameters:
+    ///   - pinned: parts of the gateway that the new settings would switch on or off.
+    ///   - missing: those of them that they would switch on.
     package init(
         from old: SettingsInEffect, to new: SettingsInEffect, pinned: Set<SettingPart> = [],
-        table: SettingTable = GatewaySettings.table
+        missing: Set<SettingPart> = [], table: SettingTable = GatewaySettings.table
     ) {
         for section in table.sections {
-            let isPinned = section.part.map(pinned.contains) ?? false
+            let isPinned = section.part.map(pinned.contains) ?? section.neededPart.map(missing.contains) ?? false
             for row in section.settings.map(\.row) {
                 guard let before = old[row.name], let value = new[row.name], before != value else { continue }
                 let line = Line(setting: row.name, change: Self.change(row, before, value))

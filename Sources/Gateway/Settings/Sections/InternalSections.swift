@@ -1,5 +1,6 @@
 package struct DevelopmentTokenSection: SettingSection {
     package static let title = "Development tokens"
+    package static let neededPart: SettingPart? = .appAttest
 
     package let isAllowed = LiveSetting<Bool>.boolean(
         "ALLOW_DEV_TOKENS", default: false,

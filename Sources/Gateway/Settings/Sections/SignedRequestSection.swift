@@ -1,5 +1,6 @@
 package struct SignedRequestSection: SettingSection {
     package static let title = "Signed requests"
+    package static let neededPart: SettingPart? = .appAttest
 
     package let isOn = LiveSetting<SignedRequestSwitch>.choice(
         "SIGNED_REQUESTS", default: .off,

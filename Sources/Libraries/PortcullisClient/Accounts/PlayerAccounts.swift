@@ -21,7 +21,7 @@ public final class PlayerAccounts: Sendable {
     let requests: AccountRequests
     private let passkeys: any PasskeyAuthenticator
     private let clock: any ClientClock
-    let attempts: OperationGuard
+    private let attempts: OperationGuard
     private let signIns = SingleFlight<Void>()
     /// The tokens of one sign-in are kept before those of another.
     private let keeping = Turnstile()
@@ -127,18 +127,24 @@ public final class PlayerAccounts: Sendable {
         }
     }
 
-    /// What a passkey has signed for a sign-in, or for a change.
+    /// What a passkey has signed, for a sign-in or for a change.
     private func usedPasskey() async throws -> PasskeyCredential {
         let thumbprint = try await issuer.thumbprint()
-        let members = try await attempts.run { [requests] in
-            let body = JSONText.object { $0.add("dpop_jkt", thumbprint) }
-            return try requests.caller.members(of: try await requests.caller.post(AccountPath.signInOptions, body))
-        }
-        let options = try PasskeyRequestOptions(members)
+        let options = try PasskeyRequestOptions(try await signInOptions(AccountPath.signInOptions, for: thumbprint))
         return try await dialogs.pass { [passkeys] in try await passkeys.get(options) }
     }
 
-    /// The same for a change, which only a player makes who has signed in: the body's member `passkey`.
+    /// What the gate wants to be signed for a sign-in.
+    ///
+    /// - Parameter thumbprint: of the key that the tokens will belong to.
+    func signInOptions(_ path: String, for thumbprint: String) async throws -> JSONMembers {
+        try await attempts.run { [requests] in
+            let body = JSONText.object { $0.add("dpop_jkt", thumbprint) }
+            return try requests.caller.members(of: try await requests.caller.post(path, body))
+        }
+    }
+
+    /// What a passkey signs for a change, which only a player makes who has signed in: the body's member `passkey`.
     func freshPasskey() async throws -> [UInt8] {
         try await tokens.bring()
         return try await usedPasskey().bytes

@@ -2,7 +2,8 @@
     public import AuthenticationServices
     import Foundation
 
-    /// Passkeys of the system. The app needs the entitlement *Associated Domains* with `webcredentials:` and the domain.
+    /// Passkeys of the system. The app needs the entitlement *Associated Domains* with `webcredentials:` and the
+    /// domain.
     public struct ApplePasskeys: PasskeyAuthenticator {
         private let anchor: @MainActor @Sendable () -> ASPresentationAnchor
 

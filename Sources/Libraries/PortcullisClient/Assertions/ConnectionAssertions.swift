@@ -127,8 +127,8 @@ public actor ConnectionAssertions {
 // MARK: For accounts
 
 extension ConnectionAssertions {
-    /// Sends a request of the gate's own with an assertion. A challenge that wasn't accepted is replaced once, and so is
-    /// an unknown key.
+    /// Sends a request of the gate's own with an assertion. A challenge that wasn't accepted is replaced once, and so
+    /// is an unknown key.
     func perform(
         _ send: @escaping @Sendable (HeaderFields) async throws -> GateResponse
     ) async throws -> GateResponse {

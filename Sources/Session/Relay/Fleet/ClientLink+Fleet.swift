@@ -10,9 +10,13 @@ extension ClientLink {
     /// - Returns: false if it can't be anywhere else.
     func seekElsewhere(_ request: ResumeRequest, _ newcomer: Newcomer) -> Bool {
         guard newcomer.arrival.permit != nil, let fleetRelay = newcomer.settings.fleetRelay,
-            SessionIdentity.isID(request.sessionID), newcomer.dialectKind?.resumes == true,
-            !newcomer.settings.drain.isDraining, !newcomer.settings.drain.isHandingOver
+            SessionIdentity.isID(request.sessionID), newcomer.dialectKind?.resumes == true
         else { return false }
+        guard !newcomer.settings.drain.refusesNewcomers else {
+            // Another gateway may have it, and passes the client on.
+            remoteFailed(.unavailable)
+            return true
+        }
         holdForRemote(newcomer)
         let here = LoopBound(self, to: loop)
         fleetRelay.find(request.sessionID) { found in
@@ -26,8 +30,7 @@ extension ClientLink {
         switch found {
         case .unknown: remoteFailed(.expired)
         case .unavailable: remoteFailed(.unavailable)
-        case .elsewhere where newcomer.settings.drain.isDraining || newcomer.settings.drain.isHandingOver:
-            remoteFailed(.unavailable)
+        case .elsewhere where newcomer.settings.drain.refusesNewcomers: remoteFailed(.unavailable)
         case .elsewhere(let peer): ask(peer, for: request, newcomer, fleetRelay)
         }
     }

@@ -183,8 +183,8 @@ package struct MoveCounts: Sendable, Equatable {
     /// Waiting longer brings nothing.
     package var isSettled: Bool { leaving == 0 && undecided == 0 }
 
-    mutating func add(_ standing: MoveReadiness) {
-        switch standing {
+    mutating func add(_ readiness: MoveReadiness) {
+        switch readiness {
         case .ready: ready += 1
         case .leaving: leaving += 1
         case .undecided: undecided += 1

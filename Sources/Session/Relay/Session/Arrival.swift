@@ -1,8 +1,8 @@
 import Admission
 import RelayCore
 
-/// A client that is admitted: what its ``Newcomer`` begins with, what it has asked for by its upgrade, and the choice of
-/// its dialect. Its link has it until its session begins, or the one that the client resumes has come, so that no
+/// A client that is admitted: what its ``Newcomer`` begins with, what it has asked for by its upgrade, and the choice
+/// of its dialect. Its link has it until its session begins, or the one that the client resumes has come, so that no
 /// session keeps it for life. On the link's loop only.
 final class Arrival {
     /// Nil: another gateway has passed the client on, which may only resume a session.

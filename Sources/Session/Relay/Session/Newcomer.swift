@@ -9,7 +9,8 @@ import RelayCore
 /// session or needs a target for a new one.
 ///
 /// It counts as a session everywhere. A ``Session`` takes its place once the dialect is known and the target is
-/// connected. When a client resumes, its session takes the newcomer's counts and global lease, and the newcomer is dismissed.
+/// connected. When a client resumes, its session takes the newcomer's counts and global lease, and the newcomer is
+/// dismissed.
 final class Newcomer: SessionStage {
     /// The maximum number of targets on one connection: more than a person tries, and too few for a scan or a flood.
     static let maximumDials = 16

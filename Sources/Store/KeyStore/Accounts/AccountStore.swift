@@ -54,7 +54,8 @@ package protocol AccountStore: RefreshStore {
     /// What it was admitted to as the account ends. False if the device isn't the account's.
     func remove(device key: KeyID, of id: AccountID, at time: Int64) async throws(KeyRegistryError) -> Bool
 
-    /// Nobody signs in any more, and what was signed in ends. False if it is unknown. A second time it is only told again.
+    /// Nobody signs in any more, and what was signed in ends. False if it is unknown. A second time it is only told
+    /// again.
     func close(_ id: AccountID, at time: Int64) async throws(KeyRegistryError) -> Bool
 
     /// Removes the account with all that belongs to it. False if it is unknown.

@@ -1,4 +1,5 @@
-/// A passkey: the credential record of Web Authentication Level 3, section 4, with what its player and its operator see.
+/// A passkey: the credential record of Web Authentication Level 3, section 4, with what its player and its operator
+/// see.
 package struct Passkey: Hashable, Sendable {
     /// SHA-256 of ``credentialID``.
     package let mark: PasskeyMark

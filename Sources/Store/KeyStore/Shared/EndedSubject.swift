@@ -1,5 +1,5 @@
-/// Something that has ended together with what was signed in with it: an account that was closed or removed, a passkey or
-/// a device that was removed, or a family of refresh tokens that was ended. Stores keep it as a kind and bytes.
+/// Something that has ended together with what was signed in with it: an account that was closed or removed, a passkey
+/// or a device that was removed, or a family of refresh tokens that was ended. Stores keep it as a kind and bytes.
 package struct EndedSubject: Hashable, Sendable {
     package enum Kind: Int64, Sendable, CaseIterable {
         case account = 1
@@ -20,22 +20,17 @@ package struct EndedSubject: Hashable, Sendable {
 }
 
 extension StoreRevocations {
-    /// Of another length it is nobody's, and doesn't keep the others from being heard of.
-    mutating func note(_ ended: EndedSubject) {
-        switch ended.kind {
-        case .account: if let id = AccountID(bytes: ended.bytes) { accounts.insert(id) }
-        case .passkey: if let mark = PasskeyMark(bytes: ended.bytes) { passkeys.insert(mark) }
-        case .departure: if let departure = DeviceDeparture(bytes: ended.bytes) { departures.insert(departure) }
-        case .family: if let end = RefreshFamilyEnd(bytes: ended.bytes) { families.insert(end.family) }
-        }
-    }
+    mutating func note(_ ended: EndedSubject) { set(ended, isEnded: true) }
 
-    mutating func forget(_ ended: EndedSubject) {
+    mutating func forget(_ ended: EndedSubject) { set(ended, isEnded: false) }
+
+    /// Of another length it is nobody's, and doesn't keep the others from being heard of.
+    private mutating func set(_ ended: EndedSubject, isEnded: Bool) {
         switch ended.kind {
-        case .account: if let id = AccountID(bytes: ended.bytes) { accounts.remove(id) }
-        case .passkey: if let mark = PasskeyMark(bytes: ended.bytes) { passkeys.remove(mark) }
-        case .departure: if let departure = DeviceDeparture(bytes: ended.bytes) { departures.remove(departure) }
-        case .family: if let end = RefreshFamilyEnd(bytes: ended.bytes) { families.remove(end.family) }
+        case .account: accounts.set(AccountID(bytes: ended.bytes), isPresent: isEnded)
+        case .passkey: passkeys.set(PasskeyMark(bytes: ended.bytes), isPresent: isEnded)
+        case .departure: departures.set(DeviceDeparture(bytes: ended.bytes), isPresent: isEnded)
+        case .family: families.set(RefreshFamilyEnd(bytes: ended.bytes)?.family, isPresent: isEnded)
         }
     }
 
@@ -44,8 +39,15 @@ extension StoreRevocations {
     }
 }
 
-/// What a gateway has heard of ends, for ``AccountLimits/endRememberedMilliseconds``. Whoever was signed in has heard of
-/// it then: his sessions are closed, and no token is left. Beyond ``maximum`` those that were heard longest ago are
+extension Set {
+    fileprivate mutating func set(_ element: Element?, isPresent: Bool) {
+        guard let element else { return }
+        if isPresent { insert(element) } else { remove(element) }
+    }
+}
+
+/// What a gateway has heard of ends, for ``AccountLimits/endRememberedMilliseconds``. Whoever was signed in has heard
+/// of it then: his sessions are closed, and no token is left. Beyond ``maximum`` those that were heard longest ago are
 /// forgotten, as soon as all have been told.
 package struct RememberedEnds: Sendable {
     package static let maximum = 16_384

@@ -48,8 +48,8 @@ package protocol StoreFeed: RevocationSource {
     /// - Returns: nil while another call is under way.
     func news() async throws(KeyRegistryError) -> StoreNews?
 
-    /// All that ``news()`` has answered has come to the gateway: what it tells again may be limited. Not while a call of
-    /// that is under way.
+    /// All that ``news()`` has answered has come to the gateway: what it tells again may be limited. Not while a call
+    /// of that is under way.
     func told() async
 }
 

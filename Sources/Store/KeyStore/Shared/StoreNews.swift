@@ -6,7 +6,8 @@ package struct StoreNews: Sendable {
     /// Keys that were changed, removed or registered again; nil: any may have been, because changes were missed or
     /// there are too many.
     package private(set) var keys: Set<KeyID>? = []
-    /// Accounts whose passkeys or refresh tokens' families have changed, and those that were closed or removed; nil as for keys.
+    /// Accounts whose passkeys or refresh tokens' families have changed, and those that were closed or removed; nil as
+    /// for keys.
     package private(set) var accounts: Set<AccountID>? = []
     package private(set) var changesTokens = false
     package private(set) var changesBlockList = false

@@ -3,8 +3,9 @@ import KeyStore
 extension PostgreSQLSchema.Migration {
     /// Players' accounts, with their passkeys and devices.
     ///
-    /// The order of locks is: the row of the account, those of its passkeys and devices, then the row of `feed`. Programs
-    /// of before know nothing of accounts: they admit nobody by them, and pass over the changes that concern them.
+    /// The order of locks is: the row of the account, those of its passkeys and devices, then the row of `feed`.
+    /// Programs of before know nothing of accounts: they admit nobody by them, and pass over the changes that concern
+    /// them.
     static let accounts = Self(
         oldest: 1, script: accountTables + leaving + beginning + adding + joining + using + removing + ending)
 

@@ -65,8 +65,8 @@ enum AccountSchema {
     }
 }
 
-/// Accounts that were closed or removed, passkeys and devices that were removed, and families of refresh tokens that were
-/// ended: what was signed in with them has ended.
+/// Accounts that were closed or removed, passkeys and devices that were removed, and families of refresh tokens that
+/// were ended: what was signed in with them has ended.
 enum AccountEndTable {
     // As EndedSubject.Kind.
     private static let (account, passkey, departure, family) = (1, 2, 3, 4)

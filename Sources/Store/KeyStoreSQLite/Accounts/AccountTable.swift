@@ -266,7 +266,8 @@ extension Statement {
     }
 }
 
-/// Values of the type and size that they must have. Another one means a damaged file: GRDB's own conversions would trap.
+/// Values of the type and size that they must have. Another one means a damaged file: GRDB's own conversions would
+/// trap.
 enum StoredValue {
     static func bytes(_ value: DatabaseValue) throws -> [UInt8] {
         guard case .blob(let data) = value.storage else { throw DeviceKeyTable.damage }

@@ -1,8 +1,8 @@
 import Dispatch
 package import KeyStore
 
-/// Accounts, with the connections that `SQLiteKeyDatabase` describes. Each change reads the account, applies the rule that
-/// all stores share, and writes, in one transaction.
+/// Accounts, with the connections that `SQLiteKeyDatabase` describes. Each change reads the account, applies the rule
+/// that all stores share, and writes, in one transaction.
 extension SQLiteKeyDatabase: ImmediateAccountRegistry {
     package func standing(ofAccount id: AccountID) throws(KeyRegistryError) -> AccountStanding? {
         try readers.use { try AccountTable.standing(of: id, from: $0) }

@@ -3,8 +3,8 @@ import Foundation
 import PortcullisClient
 import Synchronization
 
-/// What a player's system keeps for the client library: a virtual authenticator with its passkeys, and the library's own
-/// secrets. All of it is in one file, private keys included, which is written before an answer is used.
+/// What a player's system keeps for the client library: a virtual authenticator with its passkeys, and the library's
+/// own secrets. All of it is in one file, private keys included, which is written before an answer is used.
 final class AccountFile: PasskeyAuthenticator, SecretStore {
     private struct State: Sendable {
         var authenticator = VirtualAuthenticator()

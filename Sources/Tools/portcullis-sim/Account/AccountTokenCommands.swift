@@ -1,6 +1,4 @@
 import ArgumentParser
-import Crypto
-import Foundation
 import PortcullisClient
 
 extension AccountCommand {
@@ -33,17 +31,4 @@ extension AccountCommand {
             SimOutput.say("portcullis-sim: logged out")
         }
     }
-}
-
-/// A wrapping key in the authenticator's file, where a phone has it in its hardware.
-struct SimulatedUnlock: LocalUnlock {
-    let pin: String
-
-    func makeKey() async throws -> Data { SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) } }
-
-    func secret(of restoration: Data, salt: Data) async throws -> Data {
-        Data(HMAC<SHA256>.authenticationCode(for: salt, using: SymmetricKey(data: restoration)))
-    }
-
-    func pin(attemptsLeft: Int?) async throws -> String? { pin }
 }

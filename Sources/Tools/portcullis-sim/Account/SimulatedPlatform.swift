@@ -1,3 +1,4 @@
+import Crypto
 import DeviceSimulation
 import Foundation
 import PortcullisClient
@@ -64,8 +65,21 @@ struct SimulatedDeviceKeys: DeviceKeyMaker {
     }
 }
 
-/// The library's secrets of a player with a device. A device that was kept counts as registered, also if another command
-/// has registered it; if the gateway doesn't know it, it registers again.
+/// A wrapping key in the authenticator's file, where a phone has it in its hardware.
+struct SimulatedUnlock: LocalUnlock {
+    let pin: String
+
+    func makeKey() async throws -> Data { SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) } }
+
+    func secret(of restoration: Data, salt: Data) async throws -> Data {
+        Data(HMAC<SHA256>.authenticationCode(for: salt, using: SymmetricKey(data: restoration)))
+    }
+
+    func pin(attemptsLeft: Int?) async throws -> String? { pin }
+}
+
+/// The library's secrets of a player with a device. A device that was kept counts as registered, also if another
+/// command has registered it; if the gateway doesn't know it, it registers again.
 struct SimulatedSecrets: SecretStore {
     let file: AccountFile
     /// nil: the device is new.

@@ -2,7 +2,8 @@ import DeviceSimulation
 import Foundation
 import WireText
 
-/// The JSON forms of options and credentials (Web Authentication Level 3, section 5.1), with the members that matter here.
+/// The JSON forms of options and credentials (Web Authentication Level 3, section 5.1), with the members that matter
+/// here.
 enum PasskeyJSON {
     struct CreationOptions: Decodable {
         struct RelyingParty: Decodable { let id: String? }

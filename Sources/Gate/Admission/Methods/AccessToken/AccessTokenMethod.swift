@@ -1,8 +1,8 @@
 import KeyStore
 import WireText
 
-/// An access token with a proof of possession (RFC 9449), from `POST /token` or a sign-in. Tokens of attested devices, of
-/// development tokens and of players' accounts are identities of three methods, so that routes can tell them apart.
+/// An access token with a proof of possession (RFC 9449), from `POST /token` or a sign-in. Tokens of attested devices,
+/// of development tokens and of players' accounts are identities of three methods, so that routes can tell them apart.
 ///
 /// A `DPoP` field, the scheme `DPoP`, or a bearer token that looks like one of ours selects this method; a bound token
 /// without a proof is refused and never read as another credential.

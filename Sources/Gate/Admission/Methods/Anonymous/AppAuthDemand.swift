@@ -1,3 +1,5 @@
+package import KeyStore
+
 /// `REQUIRE_APP_AUTH`: what becomes of clients without valid app authentication.
 package enum AppAuthDemand: Sendable, Equatable {
     /// `true`: they are refused.
@@ -31,6 +33,10 @@ package struct ReportedAdmission: AdmissionProof {
     package func isRevoked(by revocations: Revocations) -> Bool { false }
 
     package static var expiry: ProofExpiry<ReportedAdmission> { .withReportMode }
+    package func name(for name: MethodName) -> MethodName { name }
+    package var accountEvidence: AccountEvidence? { nil }
+    package var account: AccountID? { nil }
+    package var origins: [Identity] { [] }
 
     init(_ refusal: Refusal) { self.refusal = refusal.withTextsMade }
 

@@ -130,7 +130,9 @@ package struct AppAttestProof: AdmissionProof {
 
     package static var expiry: ProofExpiry<AppAttestProof> { .never }
 
+    package func name(for name: MethodName) -> MethodName { name }
     package var accountEvidence: AccountEvidence? { .device(key, isFresh: true) }
+    package var origins: [Identity] { [] }
 
     private enum CodingKeys: CodingKey {
         case key, app, account

@@ -1,8 +1,8 @@
 import AppAttest
 package import KeyStore
 
-/// Whether a device that joins an account is what it says: key, signature, counter, as for an upgrade. Its challenge was
-/// spent at this gateway before.
+/// Whether a device that joins an account is what it says: key, signature, counter, as for an upgrade. Its challenge
+/// was spent at this gateway before.
 struct DeviceProofSteps: DecisionSteps {
     private let check: AssertionCheck
     private let assertion: [UInt8]

@@ -1,3 +1,4 @@
+package import KeyStore
 import WireText
 
 /// For debug clients: a certificate that was verified against the configured client CA on this connection.
@@ -101,10 +102,15 @@ package struct ClientCertificateProof: AdmissionProof {
         }
     }
 
+    package func name(for name: MethodName) -> MethodName { name }
+
     /// An account can't end with a chain that isn't kept.
     package var accountEvidence: AccountEvidence? {
         chain == nil ? nil : AccountEnd.certificate(self).origin.map(AccountEvidence.origin)
     }
+
+    package var account: AccountID? { nil }
+    package var origins: [Identity] { [] }
 
     /// A session may outlive its certificate, as TLS connections do.
     package static var expiry: ProofExpiry<ClientCertificateProof> { .never }

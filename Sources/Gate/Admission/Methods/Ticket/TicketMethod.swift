@@ -70,8 +70,8 @@ extension Identity {
 }
 
 extension CarriedPrincipal {
-    /// The holder of a ticket that proves an account, in a fleet. Programs of before don't read the account; they know no
-    /// such method, and so they admit nobody with the ticket as if it were another one of the operator's.
+    /// The holder of a ticket that proves an account, in a fleet. Programs of before don't read the account; they know
+    /// no such method, and so they admit nobody with the ticket as if it were another one of the operator's.
     static func ofAccountTicket(_ id: TicketID) -> CarriedPrincipal {
         let method = MethodName(label: "account_ticket", route: nil, holders: .visitors)
         return CarriedPrincipal(

@@ -35,12 +35,8 @@ extension PlayerAccounts {
         do {
             let thumbprint = try await issuer.thumbprint()
             guard let jkt = BinaryText.bytes(base64: thumbprint.utf8) else { throw GateError.deviceKey("thumbprint") }
-            let members = try await attempts.run { [requests] in
-                let body = JSONText.object { $0.add("dpop_jkt", thumbprint) }
-                return try requests.caller.members(
-                    of: try await requests.caller.post(AccountPath.deviceSignInOptions, body))
-            }
-            guard let challenge = members.bytes("challenge", PasskeyOptions.challengeBytes) else {
+            let options = try await signInOptions(AccountPath.deviceSignInOptions, for: thumbprint)
+            guard let challenge = options.bytes("challenge", PasskeyOptions.challengeBytes) else {
                 throw GateError.malformedAnswer(.member("challenge"))
             }
             try await keep { [self] in try await answer(to: challenge, for: jkt) }

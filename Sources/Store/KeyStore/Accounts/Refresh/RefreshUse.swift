@@ -16,7 +16,8 @@ package struct RefreshUse: Hashable, Sendable {
     /// How long after a use, and after its first later repetition, it may be repeated as often as the client likes.
     package let repeatMilliseconds: Int64
     /// When the gateway asks, in the time of a fleet's store. What comes so late that the gateway has given it up is
-    /// ``KeyRegistryError/busy``, and changes nothing: its client may have gone on, and would seem to be two. nil: it is never late.
+    /// ``KeyRegistryError/busy``, and changes nothing: its client may have gone on, and would seem to be two. nil: it
+    /// is never late.
     package var askedAt: Int64?
 
     package init(

@@ -5,9 +5,9 @@ import Synchronization
 /// Tells whether the file of a store is an older copy of itself: tokens that were used since would be good again.
 ///
 /// Beside the file of the store, a small one (`-refresh`) has the history of the families and how often one of them was
-/// used or ended in it. It is written after each commit, so the store is never behind it, unless an older copy has taken
-/// its place; without the small file, the store is a copy at another place. In both cases all families end when the
-/// store is opened.
+/// used or ended in it. It is written after each commit, so the store is never behind it, unless an older copy has
+/// taken its place; without the small file, the store is a copy at another place. In both cases all families end when
+/// the store is opened.
 ///
 /// It isn't brought to the disk, which would cost a second wait: after a power cut it may be behind by what the kernel
 /// hadn't written yet. A copy of both files together, such as a snapshot of the disk, isn't told apart.

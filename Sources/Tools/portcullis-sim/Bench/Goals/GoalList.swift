@@ -108,8 +108,8 @@ enum GoalList {
     }
 
     /// Each row has all requests that a client needs: challenge and token, options and sign-in, a refresh alone. An
-    /// assertion and a passkey are verified beside the proof, and a token is signed. The token by an assertion is one of
-    /// a gateway on a file; only a sign-in and a refresh wait for its disk.
+    /// assertion and a passkey are verified beside the proof, and a token is signed. The token by an assertion is one
+    /// of a gateway on a file; only a sign-in and a refresh wait for its disk.
     private static func signInGoal(
         _ what: String, _ most: Double, _ cell: String, _ results: BenchResults, unmeasured: String = notRun
     ) -> Goal {

@@ -7,8 +7,8 @@ extension BenchRun {
         let cell: String
     }
 
-    /// An access token by an assertion, by a passkey and by a refresh, a request that is checked with one, and a request
-    /// that its device has signed.
+    /// An access token by an assertion, by a passkey and by a refresh, a request that is checked with one, and a
+    /// request that its device has signed.
     func measureTokens() throws {
         let room = try ServerRoom(settings)
         let admin = try LoopbackPort.free()
