@@ -11,7 +11,10 @@ struct InputLedger: Sendable {
         let bytes: Int
         /// The gateway confirms it by its number.
         let isNumbered: Bool
+        /// Over this connection.
         var isSent = false
+        /// … or an earlier one, so that it may have arrived.
+        var wasSent = false
     }
 
     /// What a lost connection leaves behind.
@@ -47,7 +50,7 @@ struct InputLedger: Sendable {
     /// The inputs that are due, in order.
     mutating func takeUnsent() -> [WebSocketMessage] {
         entries.indices.filter { !entries[$0].isSent }.map { index in
-            entries[index].isSent = true
+            (entries[index].isSent, entries[index].wasSent) = (true, true)
             return entries[index].message
         }
     }
@@ -89,7 +92,8 @@ struct InputLedger: Sendable {
     mutating func sessionEnded() -> Loss {
         defer { (entries, bytes) = ([], 0) }
         return Loss(
-            uncertain: entries.filter(\.isSent).map(\.number), undelivered: entries.filter { !$0.isSent }.map(\.number))
+            uncertain: entries.filter(\.wasSent).map(\.number),
+            undelivered: entries.filter { !$0.wasSent }.map(\.number))
     }
 }
 
