@@ -238,7 +238,7 @@ actor ConnectionDriver {
         return end
     }
 
-    /// Probes a connection over which nothing comes.
+    /// Probes a connection over which nothing comes, and looks for inputs that nothing confirms.
     private func watch(_ channel: any WebSocketChannel) async -> WebSocketEnd? {
         var seen = messages
         var idle = 0.0
@@ -247,6 +247,7 @@ actor ConnectionDriver {
             // While the app doesn't read the events, pongs aren't read either.
             idle = messages == seen && !isHeldUp ? idle + interval : 0
             seen = messages
+            if !isHeldUp { await perform(core.look()) }
             let isDue = idle >= policy.probeAfter || idle >= policy.probeAfter / 2 && core.awaitsConfirmation
             if isDue {
                 if let end = await probe(channel) { return end }

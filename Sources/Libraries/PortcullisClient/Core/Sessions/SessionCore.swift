@@ -139,7 +139,18 @@ struct SessionCore: Sendable {
 
     mutating func pong(upTo number: InputNumber) -> [Order] {
         pingUnderWay = false
-        return ledger.pong(upTo: number).map { .event(.input(.delivered($0))) } + pingIfNeeded()
+        // A gateway that can't resume sessions may know no numbers, and would apply a copy.
+        let again = canResume && !isClosing ? ledger.takeOverdue(upTo: number) : []
+        return again.map { .send($0) } + ledger.pong(upTo: number).map { .event(.input(.delivered($0))) }
+            + pingIfNeeded()
+    }
+
+    /// To be called now and then while messages are read: a gateway leaves confirmations out while too much output
+    /// waits. A ping tells when it has caught up.
+    mutating func look() -> [Order] {
+        guard isLive, canResume, !isClosing, let number = ledger.overdue(), !pingUnderWay else { return [] }
+        pingUnderWay = true
+        return [.ping(number)]
     }
 
     /// The app ends the session.
