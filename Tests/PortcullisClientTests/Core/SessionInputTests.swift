@@ -35,6 +35,53 @@ struct SessionInputTests {
         return core
     }
 
+    // MARK: What waits for a connection
+
+    @Test func `what has waited goes before what the app sends when it hears of the connection`() {
+        var core = live()
+        _ = core.detached()
+        _ = core.input(Array("n".utf8))
+        _ = core.input(Array("s".utf8))
+        _ = core.opened()
+        #expect(
+            text(&core, Self.resumed) == [
+                #"send {"type":"input","text":"n","cid":1}"#, #"send {"type":"input","text":"s","cid":2}"#,
+                "event connected(isResumed: true)",
+            ])
+    }
+
+    @Test(arguments: [
+        (
+            SessionDialect.typed, session, resumed, #"send {"type":"naws","width":100,"height":30}"#
+        ),
+        (
+            .gmcp, #"Portcullis.Session {"id":"s","token":"t","seq":0}"#,
+            #"Portcullis.Session {"id":"s","token":"t","seq":0,"resumed":true}"#,
+            #"send Portcullis.Size {"cols":100,"rows":30}"#
+        ),
+    ])
+    func `a size that changes without a connection is told with the next one`(
+        dialect: SessionDialect, session: String, resumed: String, message: String
+    ) throws {
+        var core = SessionCore(
+            ConnectionOptions(dialect: dialect, size: TerminalSize(columns: 80, rows: 24)), ClientLimits())
+        _ = core.opened()
+        #expect(text(&core, session) == ["event connected(isResumed: false)"])
+        _ = core.detached()
+        let size = try #require(TerminalSize(columns: 100, rows: 30))
+        #expect(core.resize(size).isEmpty)
+        for _ in 0..<2 {
+            _ = core.opened()
+            #expect(text(&core, resumed) == [message, "event connected(isResumed: true)"])
+            _ = core.detached()
+        }
+        // Also while the gateway hasn't named the session yet.
+        var new = SessionCore(ConnectionOptions(dialect: dialect), ClientLimits())
+        _ = new.opened()
+        #expect(new.resize(size).isEmpty)
+        #expect(text(&new, session) == [message, "event connected(isResumed: false)"])
+    }
+
     // MARK: Confirmations that don't come
 
     @Test func `an input whose confirmation was left out is sent again when the gateway has caught up`() {
