@@ -166,7 +166,18 @@ actor ConnectionDriver {
         owed = nil
         let outgoing = outgoing
         await perform(core.opened())
-        let end = await withTaskGroup(of: WebSocketEnd?.self) { group in
+        let end = await withTaskCancellationHandler {
+            await carry(channel, outgoing)
+        } onCancel: {
+            // URLSession's reads don't heed cancellation.
+            channel.close(code: Self.leavingCode, reason: "")
+        }
+        self.channel = nil
+        return end
+    }
+
+    private func carry(_ channel: any WebSocketChannel, _ outgoing: HandoverQueue<Outgoing>) async -> WebSocketEnd {
+        await withTaskGroup(of: WebSocketEnd?.self) { group in
             group.addTask { await self.read(channel) }
             group.addTask { await self.write(outgoing, to: channel) }
             group.addTask { await self.watch(channel) }
@@ -178,8 +189,6 @@ actor ConnectionDriver {
             channel.close(code: Self.leavingCode, reason: "")
             return end ?? .lost(.connectionLost)
         }
-        self.channel = nil
-        return end
     }
 
     private func read(_ channel: any WebSocketChannel) async -> WebSocketEnd? {
