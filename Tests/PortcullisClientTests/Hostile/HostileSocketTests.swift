@@ -257,10 +257,16 @@ struct HostileSocketTests {
 
     @Test func `a close reason is no secret of the log, and not longer than a line`() async throws {
         let secret = String(repeating: "s3cret", count: 19)
-        let end = try await end { socket in
-            try await socket.send(.close(1008, secret))
-            try await socket.idle()
+        let server = try await StandIn { _ in
+            .webSocket { socket in
+                try await socket.send(.close(1008, secret))
+                try await socket.idle()
+            }
         }
+        let bench = try Bench(server.url)
+        let end = try await Player(bench.client.connect(ConnectionOptions(.none, dialect: .raw)), at: server).end()
         #expect(end.cause == .failed && end.error?.description.contains("s3cret") == false)
+        let lines = bench.lines.current
+        #expect(lines.contains { $0.contains("closed with 1008") } && !lines.contains { $0.contains("s3cret") })
     }
 }

@@ -103,7 +103,7 @@ actor ConnectionDriver {
             return (.end(ConnectionEnd(.clientClosed, .nothing)), nil)
         }
         let end = await carry(opened)
-        log.info("the connection ended: \(end)")
+        log.info("the connection ended: \(Self.words(for: end))")
         let verdict = ConnectionVerdict.of(end, core)
         opened.close(code: Self.leavingCode, reason: "")
         return (verdict, Self.error(for: end))
@@ -134,6 +134,12 @@ actor ConnectionDriver {
         case .lost(let problem): .network(problem)
         case .violated(let fault): .malformedAnswer(fault)
         }
+    }
+
+    /// For the log. A server's reason may repeat what is secret.
+    private static func words(for end: WebSocketEnd) -> String {
+        guard case .closed(let code, let reason) = end else { return "\(end)" }
+        return "closed with \(code): \(RefusalReader.harmless(reason))"
     }
 
     /// The pause before an attempt, which a nudge ends.
