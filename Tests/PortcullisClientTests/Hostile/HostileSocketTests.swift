@@ -239,6 +239,17 @@ struct HostileSocketTests {
         #expect(Double(server.requests.count) <= 22 + (clock.now - start))
     }
 
+    @Test(arguments: [SessionDialect.typed, .gmcp, .json])
+    func `a gateway that answers pings and names no session is given up`(dialect: SessionDialect) async throws {
+        let (player, server) = try await player(
+            dialect, { ($0.reconnection.firstConnectionWithin, $0.reconnection.probeAfter) = (0.5, 0.2) }
+        ) { socket in
+            try await socket.idle()
+        }
+        #expect(try await player.end().cause == .unreachable)
+        #expect(player.seen.current.connections == 0 && server.requests.count == 1)
+    }
+
     @Test func `a hint of years is a minute`() async throws {
         let (player, _) = try await player(.typed) { socket in
             _ = try await socket.message()

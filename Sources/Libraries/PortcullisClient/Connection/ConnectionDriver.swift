@@ -256,12 +256,15 @@ actor ConnectionDriver {
     /// Probes a connection over which nothing comes, and looks for inputs that nothing confirms.
     private func watch(_ channel: any WebSocketChannel) async -> WebSocketEnd? {
         var seen = messages
-        var idle = 0.0
+        var (idle, unnamed) = (0.0, 0.0)
         let interval = max(policy.probeAfter / 4, 0.05)
         while (try? await platform.clock.sleep(seconds: interval)) != nil {
             // While the app doesn't read the events, pongs aren't read either.
             idle = messages == seen && !isHeldUp ? idle + interval : 0
             seen = messages
+            // A gateway that answers pings and names no session isn't awaited forever.
+            unnamed = core.isLive || isHeldUp ? 0 : unnamed + interval
+            if unnamed >= policy.firstConnectionWithin { return .lost(.connectionLost) }
             if !isHeldUp { await perform(core.look()) }
             let isDue = idle >= policy.probeAfter || idle >= policy.probeAfter / 2 && core.awaitsConfirmation
             if isDue {
