@@ -15,6 +15,22 @@ public enum Admission: Sendable {
     case none
 }
 
+extension Admission: CustomStringConvertible, CustomReflectable {
+    /// Without the ticket.
+    public var description: String {
+        switch self {
+        case .assertion: "assertion"
+        case .accessToken: "accessToken"
+        case .account: "account"
+        case .clientCertificate: "clientCertificate"
+        case .ticket: "ticket"
+        case .none: "none"
+        }
+    }
+
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
 /// What a ``GatedConnection`` asks for.
 public struct ConnectionOptions: Sendable {
     public var admission: Admission
