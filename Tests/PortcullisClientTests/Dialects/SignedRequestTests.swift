@@ -209,6 +209,23 @@ struct SignedRequestTests {
         #expect(bench.attest.calls.count { $0 == .generateKey } == 1)
     }
 
+    @Test(arguments: [(HTTPMethod.post, 1), (.patch, 1), (.put, 2), (.get, 2)])
+    func `a request that may have arrived is repeated only where that makes no difference`(
+        method: HTTPMethod, count: Int
+    ) async throws {
+        let bench = try bench()
+        try await bench.client.signedRequests.registerIfNeeded()
+        answer("/x", .hangUp)
+        let request = Task { try await bench.client.signedRequests.perform(path: "x", method: method, body: Data([1])) }
+        if count > 1 {
+            try await clock.pass(0.5...1)
+            #expect(try await request.value.status == 200)
+        } else {
+            await #expect(throws: GateError.network(.connectionLost)) { try await request.value }
+        }
+        #expect(server.requests.count { $0.path == "/x" } == count)
+    }
+
     @Test func `ten requests at once have ten challenges and one registration`() async throws {
         let bench = try bench()
         try await withThrowingTaskGroup(of: Void.self) { group in
