@@ -242,7 +242,11 @@ struct HostileSocketTests {
     @Test(arguments: [SessionDialect.typed, .gmcp, .json])
     func `a gateway that answers pings and names no session is given up`(dialect: SessionDialect) async throws {
         let (player, server) = try await player(
-            dialect, { ($0.reconnection.firstConnectionWithin, $0.reconnection.probeAfter) = (0.5, 0.2) }
+            dialect,
+            {
+                $0.limits.upgrade = 2
+                ($0.reconnection.firstConnectionWithin, $0.reconnection.probeAfter) = (2, 0.4)
+            }
         ) { socket in
             try await socket.idle()
         }

@@ -22,6 +22,8 @@ actor ConnectionDriver {
 
     private let opener: ConnectionOpener
     private let policy: ReconnectPolicy
+    /// How long the gateway may take to name a session.
+    private let sessionWithin: Double
     private let platform: ClientPlatform
     private let log: ClientLog
     private var core: SessionCore
@@ -39,6 +41,7 @@ actor ConnectionDriver {
         _ platform: ClientPlatform
     ) {
         (self.opener, self.platform, policy) = (opener, platform, configuration.reconnection)
+        sessionWithin = max(configuration.reconnection.firstConnectionWithin, configuration.limits.upgrade)
         log = ClientLog(configuration, platform)
         core = SessionCore(options, configuration.limits)
         events = HandoverQueue(
@@ -264,7 +267,7 @@ actor ConnectionDriver {
             seen = messages
             // A gateway that answers pings and names no session isn't awaited forever.
             unnamed = core.isLive || isHeldUp ? 0 : unnamed + interval
-            if unnamed >= policy.firstConnectionWithin { return .lost(.connectionLost) }
+            if unnamed > sessionWithin { return .lost(.connectionLost) }
             if !isHeldUp { await perform(core.look()) }
             let isDue = idle >= policy.probeAfter || idle >= policy.probeAfter / 2 && core.awaitsConfirmation
             if isDue {
