@@ -112,12 +112,15 @@ actor ConnectionDriver {
         return (verdict, Self.error(for: end))
     }
 
-    /// A session that can be resumed waits until the player has signed in again.
+    /// A session that can be resumed waits until the player has signed in again, until the circuit breaker, which other
+    /// connections may have opened, permits it, and until a network is left that puts itself between: it gets nothing.
     private static func verdict(on error: GateError, canResume: Bool) -> ConnectionVerdict {
         if error.isPassing { return .comeBack(after: error.wishedDelay) }
-        if case .signInRequired = error {
-            return canResume ? .comeBack(after: nil) : .end(ConnectionEnd(.failed, .askUser, error))
+        switch error {
+        case .signInRequired, .network, .circuitOpen: if canResume { return .comeBack(after: error.wishedDelay) }
+        default: break
         }
+        if case .signInRequired = error { return .end(ConnectionEnd(.failed, .askUser, error)) }
         // Coming back would show the dialog again and again.
         if case .unlock = error { return .end(ConnectionEnd(.failed, .askUser, error)) }
         switch error.refusal?.reaction {
