@@ -179,6 +179,8 @@ enum TransportFailure {
         if let error = error as? NIOSSLExtraError, error == .failedToValidateHostname {
             return NetworkProblem.untrustedServer
         }
+        // The peer has gone without TLS's own end, as a killed one does.
+        if let error = error as? NIOSSLError, case .uncleanShutdown = error { return NetworkProblem.connectionLost }
         guard error is NIOSSLError || error is NIOSSLExtraError || error is BoringSSLError else {
             return NetworkProblem.other("\(type(of: error))")
         }

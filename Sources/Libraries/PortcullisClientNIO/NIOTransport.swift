@@ -98,8 +98,12 @@ enum RequestHead {
     static let userAgent = "PortcullisClient/0.1"
 
     static func make(_ request: GateRequest, _ target: RequestTarget) -> HTTPRequestHead {
-        var headers = HTTPHeaders([("Host", target.authority), ("User-Agent", userAgent), ("Accept", "*/*")])
+        var headers = HTTPHeaders([("Host", target.authority)])
         for field in request.headers.fields { headers.add(name: field.name, value: field.value) }
+        // An app may say these itself, for instance that it wants JSON.
+        for (name, value) in [("User-Agent", userAgent), ("Accept", "*/*")] where !headers.contains(name: name) {
+            headers.add(name: name, value: value)
+        }
         let isUpgrade = request.url.utf8.starts(with: "ws".utf8)
         if !isUpgrade { headers.add(name: "Connection", value: "close") }
         if request.body != nil

@@ -185,7 +185,10 @@ struct DecisionTests {
         #expect(long.message == "bad [31m […] end" && long.code == "" && long.requestId == nil)
         let huge = refusal(400, String(repeating: "é ", count: 100_000))
         #expect(huge.message.utf8.count <= 512)
-        #expect(refusal(400, #"{"code":"\#(String(repeating: "a", count: 65))"}"#).code == "")
+        #expect(refusal(400, #"{"code":"\#(String(repeating: "a", count: 40))"}"#).code != "")
+        let challenge = String(repeating: "a", count: 41)
+        let repeated = refusal(400, #"{"code":"\#(challenge)","requestId":"\#(challenge)"}"#)
+        #expect(repeated.code == "" && repeated.requestId == nil && !repeated.description.contains(challenge))
         for wrong in ["-1", "1.5", "soon", "", "9999999999999999999"] {
             #expect(refusal(429, "", ["retry-after": wrong]).retryAfter == nil, "\(wrong)")
         }

@@ -195,7 +195,14 @@ struct TextTests {
         #expect(target.authority == "[::1]:6200" && target.target == "/mud/x?a=b")
         let plain = try #require(RequestTarget("http://localhost"))
         #expect(!plain.isSecure && plain.port == 80 && plain.target == "/" && !plain.isAddress)
-        for wrong in ["", "x", "ftp://a", "https://", "https://a:x/"] {
+        for (url, path) in [
+            ("https://a.b:1?x=/y", "/?x=/y"), ("https://a.b:1#@c/d", "/"), ("https://a.b:1/x?y#z", "/x?y"),
+        ] {
+            let target = try #require(RequestTarget(url))
+            #expect(target.host == "a.b" && target.port == 1 && target.target == path, "\(url)")
+            #expect(target.authority == "a.b:1" && url.origin == "https://a.b:1")
+        }
+        for wrong in ["", "x", "ftp://a", "https://", "https://a:x/", "https://?a", "https://#a"] {
             #expect(RequestTarget(wrong) == nil, "\(wrong)")
         }
         #expect("wss://Gate.example:6200/x?y".origin == "https://gate.example:6200" && "ws://a".origin == "http://a")

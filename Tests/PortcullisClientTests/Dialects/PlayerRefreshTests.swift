@@ -15,12 +15,14 @@ struct PlayerRefreshTests {
 
     init() async throws { gate = try await TokenGate() }
 
-    private static func pair(_ number: Int, lifetime: String = "2592000") -> StandIn.Answer {
+    private static func pair(
+        _ number: Int, lifetime: String = "2592000", headers: [String: String] = [:]
+    ) -> StandIn.Answer {
         .json(
             """
             {"accessToken":"access\(number)","expiresIn":900,\
             "refreshToken":"refresh\(number)","refreshExpiresIn":\(lifetime)}
-            """)
+            """, headers: headers)
     }
 
     private func bench(
@@ -252,6 +254,22 @@ struct PlayerRefreshTests {
             await #expect(throws: GateError.signInRequired) { try await accounts.removeAccount() }
         }
         #expect(gate.server.lines == [Self.line])
+    }
+
+    @Test func `a device's clock that is set meanwhile ends no token`() async throws {
+        let accounts = try await signedIn(bench())
+        gate.answer(AccountPath.refresh, Self.pair(1, headers: ["Date": "Fri, 15 Jan 2027 08:00:00 GMT"]))
+        #expect(try await Self.authorization(accounts) == "DPoP access1")
+        for (number, date) in [(2, 2_000_000_000.0), (3, 0)] {
+            clock.setDate(date)
+            clock.advance(900)
+            #expect(try await accounts.authenticationState() == .authenticated)
+            gate.answer(AccountPath.refresh, Self.pair(number))
+            #expect(try await Self.authorization(accounts) == "DPoP access\(number)")
+        }
+        // The token's days are over all the same, by the server's clock.
+        clock.advance(2_592_000)
+        #expect(try await accounts.authenticationState() == .needsSignIn(.expired))
     }
 
     // MARK: Unlocks

@@ -117,6 +117,43 @@ struct SignedRequestTests {
         await #expect(throws: GateError.self) { try await bench.client.signedRequests.perform(path: "x", method: .get) }
     }
 
+    @Test func `a key that ten requests at once find unknown is replaced once`() async throws {
+        let (old, challenges, refused) = (Awaited<String?>(nil), Awaited(0), Awaited(0))
+        let server = try await StandIn { request in
+            let key = request["X-AppAttest-KeyId"]
+            switch request.path {
+            case "/challenge":
+                let number = challenges.update { number -> Int in
+                    number += 1
+                    return number
+                }
+                return .json("{\(Self.challenge(number))}")
+            case "/register":
+                old.update { $0 = $0 ?? key }
+                return .reply(201)
+            default:
+                guard key == old.current else { return .json("{}") }
+                // All of them have used it before the first one hears that it isn't known.
+                refused.update { $0 += 1 }
+                _ = try? await refused.wait(for: "the others") { $0 >= 10 ? () : nil }
+                return .reply(428)
+            }
+        }
+        let bench = try Bench(server.url, apple: apple, clock: clock)
+        try await bench.client.signedRequests.registerIfNeeded()
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<10 {
+                group.addTask {
+                    try await bench.client.signedRequests.perform(path: "x\(number)", method: .get).status
+                }
+            }
+            return try await group.reduce(into: [Int]()) { $0.append($1) }
+        }
+        #expect(statuses == Array(repeating: 200, count: 10))
+        #expect(bench.attest.calls.count { $0 == .generateKey } == 2)
+        #expect(await bench.client.circuit(.registration) == .closed)
+    }
+
     @Test func `an expired challenge is replaced once, and then the answer is the app's`() async throws {
         let bench = try bench()
         let expired = StandIn.Answer.reply(401, body: "invalid or expired challenge")
@@ -170,6 +207,23 @@ struct SignedRequestTests {
         let response = try await bench.client.signedRequests.perform(path: "x", method: .get)
         #expect(response.status == status && response.refusal?.requestId == "r3")
         #expect(bench.attest.calls.count { $0 == .generateKey } == 1)
+    }
+
+    @Test(arguments: [(HTTPMethod.post, 1), (.patch, 1), (.put, 2), (.get, 2)])
+    func `a request that may have arrived is repeated only where that makes no difference`(
+        method: HTTPMethod, count: Int
+    ) async throws {
+        let bench = try bench()
+        try await bench.client.signedRequests.registerIfNeeded()
+        answer("/x", .hangUp)
+        let request = Task { try await bench.client.signedRequests.perform(path: "x", method: method, body: Data([1])) }
+        if count > 1 {
+            try await clock.pass(0.5...1)
+            #expect(try await request.value.status == 200)
+        } else {
+            await #expect(throws: GateError.network(.connectionLost)) { try await request.value }
+        }
+        #expect(server.requests.count { $0.path == "/x" } == count)
     }
 
     @Test func `ten requests at once have ten challenges and one registration`() async throws {

@@ -270,6 +270,19 @@ struct TokenTests {
         #expect(try claims(request["DPoP"])["htu"] as? String == gate.server.url + "/api/chat")
     }
 
+    @Test func `the app's own Accept and User-Agent replace the library's`() async throws {
+        let bench = try bench()
+        let fields = ["accept": "application/json", "User-Agent": "Mud/1"]
+        for own in [fields, [:]] {
+            _ = try await bench.client.tokens.performRequest(path: "x", method: .get, additionalHeaders: own)
+            let headers = try #require(gate.server.requests.last).headers
+            for (name, value) in [("accept", "*/*"), ("user-agent", "PortcullisClient/0.1")] {
+                let expected = own.first { $0.key.lowercased() == name }?.value ?? value
+                #expect(headers.filter { $0.name == name }.map(\.value) == [expected])
+            }
+        }
+    }
+
     @Test func `a request is repeated once for a nonce, and once for a refused token`() async throws {
         let bench = try bench()
         let refused = StandIn.Answer.reply(401, headers: ["WWW-Authenticate": #"DPoP error="invalid_token""#])

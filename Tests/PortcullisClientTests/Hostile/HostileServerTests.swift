@@ -1,9 +1,10 @@
 import EdgeTestKit
 import Foundation
-import PortcullisClientNIO
+import NIOSSL
 import Testing
 
 @testable import PortcullisClient
+@testable import PortcullisClientNIO
 
 /// A server that does everything that an honest one doesn't. Each answer leads to a clear error, in bounded time,
 /// memory and number of requests.
@@ -132,6 +133,11 @@ struct HostileServerTests {
     func `what isn't HTTP is an error`(text: String) async throws {
         let answer = try await error(text.isEmpty ? .hangUp : .raw(Array(text.utf8))) { $0.limits.gateRequest = 0.3 }
         #expect(answer.retry != .now)
+    }
+
+    @Test func `a server that is killed is lost, and not one that can't prove itself`() {
+        #expect(TransportFailure.named(NIOSSLError.uncleanShutdown) as? NetworkProblem == .connectionLost)
+        #expect(TransportFailure.named(NIOSSLError.noCertificateToValidate) as? NetworkProblem == .tls)
     }
 
     @Test func `a server that never answers is given up in time`() async throws {

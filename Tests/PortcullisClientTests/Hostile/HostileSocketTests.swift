@@ -239,6 +239,50 @@ struct HostileSocketTests {
         #expect(Double(server.requests.count) <= 22 + (clock.now - start))
     }
 
+    @Test(arguments: [SessionDialect.typed, .gmcp, .json])
+    func `a gateway that answers pings and names no session is given up`(dialect: SessionDialect) async throws {
+        let (player, server) = try await player(
+            dialect,
+            {
+                $0.limits.upgrade = 2
+                ($0.reconnection.firstConnectionWithin, $0.reconnection.probeAfter) = (2, 0.4)
+            }
+        ) { socket in
+            try await socket.idle()
+        }
+        #expect(try await player.end().cause == .unreachable)
+        #expect(player.seen.current.connections == 0 && server.requests.count == 1)
+    }
+
+    @Test func `a circuit breaker that others have opened ends no session that can be resumed`() async throws {
+        let cut = Awaited(false)
+        let server = try await StandIn { request in
+            guard request.path == "/" else { return .reply(404) }
+            return .webSocket { socket in
+                let type = try await socket.message().contains("resume") ? "resumed" : "session"
+                try await socket.send(
+                    #"{"type":"\#(type)","sessionId":"s","token":"t","capabilities":["gap","tokenRotation"]}"#)
+                if type == "session" {
+                    try await cut.wait(for: "the cut", within: .seconds(60)) { $0 ? () : nil }
+                    try await socket.send(.close(1012))
+                }
+                try await socket.idle()
+            }
+        }
+        let client = try Bench(server.url).client
+        let player = Player(client.connect(ConnectionOptions(.none)), at: server)
+        try await player.connected()
+        for _ in 0..<3 { _ = try await Player(client.connect(ConnectionOptions(.none, route: "wrong"))).end() }
+        cut.update { $0 = true }
+        try await player.wait(for: "the pause") { seen in
+            seen.states.contains { if case .waiting(_, .circuitOpen(_, _)?) = $0 { true } else { false } }
+        }
+        await client.tryAgain(.connection)
+        player.connection.reconnectNow()
+        try await player.connected(times: 2)
+        #expect(player.seen.current.states.last == .connected(isResumed: true))
+    }
+
     @Test func `a hint of years is a minute`() async throws {
         let (player, _) = try await player(.typed) { socket in
             _ = try await socket.message()
@@ -257,10 +301,16 @@ struct HostileSocketTests {
 
     @Test func `a close reason is no secret of the log, and not longer than a line`() async throws {
         let secret = String(repeating: "s3cret", count: 19)
-        let end = try await end { socket in
-            try await socket.send(.close(1008, secret))
-            try await socket.idle()
+        let server = try await StandIn { _ in
+            .webSocket { socket in
+                try await socket.send(.close(1008, secret))
+                try await socket.idle()
+            }
         }
+        let bench = try Bench(server.url)
+        let end = try await Player(bench.client.connect(ConnectionOptions(.none, dialect: .raw)), at: server).end()
         #expect(end.cause == .failed && end.error?.description.contains("s3cret") == false)
+        let lines = bench.lines.current
+        #expect(lines.contains { $0.contains("closed with 1008") } && !lines.contains { $0.contains("s3cret") })
     }
 }

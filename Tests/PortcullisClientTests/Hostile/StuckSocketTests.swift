@@ -31,11 +31,59 @@ struct StuckSocketTests {
         func close(code: UInt16, reason: String) { isClosed.update { $0 = true } }
     }
 
+    /// Its reads end with the socket alone.
+    private final class DeafSocket: WebSocketChannel {
+        let isClosed = Awaited(false)
+        private let readers = Awaited<[CheckedContinuation<Void, Never>]>([])
+
+        func receive() async throws -> WebSocketMessage {
+            await withCheckedContinuation { reader in
+                readers.update { $0.append(reader) }
+                if isClosed.current { release() }
+            }
+            throw WebSocketEnd.closed(code: 1001, reason: "")
+        }
+
+        private func release() {
+            let released = readers.update { readers -> [CheckedContinuation<Void, Never>] in
+                defer { readers = [] }
+                return readers
+            }
+            for reader in released { reader.resume() }
+        }
+
+        func send(_ message: WebSocketMessage) async throws {}
+
+        func ping() async throws {}
+
+        func close(code: UInt16, reason: String) {
+            isClosed.update { $0 = true }
+            release()
+        }
+    }
+
     private struct OneSocket: Transport {
-        let socket: Socket
+        let socket: any WebSocketChannel
 
         func send(_ request: GateRequest) async throws -> GateResponse { throw NetworkProblem.unreachable }
         func openWebSocket(_ request: GateRequest) async throws -> any WebSocketChannel { socket }
+    }
+
+    private func client(_ socket: any WebSocketChannel) throws -> GateClient {
+        let configuration = try GateConfiguration(
+            baseURLString: "http://localhost:1", teamIdentifier: "ABCDE12345", bundleIdentifier: "a.b")
+        return GateClient(
+            configuration: configuration, platform: ClientPlatform(transport: OneSocket(socket: socket)))
+    }
+
+    @Test func `is closed when nobody keeps the connection, though its reads heed no cancellation`() async throws {
+        let socket = DeafSocket()
+        let client = try client(socket)
+        do {
+            var events = client.connect(ConnectionOptions(.none, dialect: .raw)).makeAsyncIterator()
+            for _ in ["connecting", "connected"] { _ = await events.next() }
+        }
+        try await socket.isClosed.wait(for: "the end") { $0 ? () : nil }
     }
 
     @Test func `owes it one acknowledgement, the latest`() async throws {
@@ -43,10 +91,7 @@ struct StuckSocketTests {
         let session =
             #"{"type":"session","sessionId":"s","token":"t","capabilities":["syncAck","gap","tokenRotation"]}"#
         let socket = Socket([session] + (1...count).map { #"{"type":"prompt","seq":\#($0 * 64)}"# })
-        let configuration = try GateConfiguration(
-            baseURLString: "http://localhost:1", teamIdentifier: "ABCDE12345", bundleIdentifier: "a.b")
-        let client = GateClient(
-            configuration: configuration, platform: ClientPlatform(transport: OneSocket(socket: socket)))
+        let client = try client(socket)
         let player = Player(client.connect(ConnectionOptions(.none, dialect: .typed)))
         try await player.wait(for: "all of them") { seen in
             seen.events.count { if case .prompt = $0 { true } else { false } } == count

@@ -56,6 +56,17 @@ struct ConfigurationTests {
         #expect(try DevelopmentToken.checked(String(repeating: "t", count: 4_096), environment: [:]) != nil)
     }
 
+    @Test func `what is printed has no secrets`() throws {
+        var configuration = try make(token: "the-token-of-a-developer")
+        configuration.sharedSecret = "the-secret-of-all"
+        let options = ConnectionOptions(.ticket("the-ticket-of-a-player"))
+        var text = "\(configuration) \(String(reflecting: configuration)) \(options) \(String(reflecting: options))"
+        dump(configuration, to: &text)
+        dump(options, to: &text)
+        #expect(text.contains("https://yourteam.example for ABCDE12345.com.example.app") && text.contains("ticket"))
+        for secret in ["the-token", "the-secret", "the-ticket"] { #expect(!text.contains(secret)) }
+    }
+
     @Test func `methods, header fields and pins are checked`() throws {
         for wrong in ["", "get", "GET ", "GET\r\nX", String(repeating: "A", count: 33)] {
             #expect(HTTPMethod(rawValue: wrong) == nil)

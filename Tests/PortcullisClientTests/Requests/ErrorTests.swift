@@ -37,6 +37,7 @@ struct ErrorTests {
             #expect(error.userMessage.hasSuffix(".") && !error.description.isEmpty, "\(error)")
             // A user isn't shown codes, and a log has no line breaks.
             #expect(!error.userMessage.contains("_") && !error.description.contains("\n"))
+            #expect((error as any Error).localizedDescription == error.description)
         }
         #expect(
             GateError.refused(Self.refusal).description

@@ -15,6 +15,22 @@ public enum Admission: Sendable {
     case none
 }
 
+extension Admission: CustomStringConvertible, CustomReflectable {
+    /// Without the ticket.
+    public var description: String {
+        switch self {
+        case .assertion: "assertion"
+        case .accessToken: "accessToken"
+        case .account: "account"
+        case .clientCertificate: "clientCertificate"
+        case .ticket: "ticket"
+        case .none: "none"
+        }
+    }
+
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
 /// What a ``GatedConnection`` asks for.
 public struct ConnectionOptions: Sendable {
     public var admission: Admission
@@ -66,7 +82,8 @@ public struct ReconnectPolicy: Sendable {
     public var longestDelay = 30.0
     /// A lost session is given up after this many seconds: the gateway's own grace period is 45 minutes by default.
     public var giveUpAfter = 2_700.0
-    /// A connection that never succeeded is given up after this many seconds.
+    /// A connection that never succeeded is given up after this many seconds. An attempt over which the gateway names no
+    /// session is, too, but not before ``ClientLimits/upgrade``.
     public var firstConnectionWithin = 60.0
     /// Reconnections at once, and in a second after that, for connections that are lost again and again.
     public var burst = 20.0

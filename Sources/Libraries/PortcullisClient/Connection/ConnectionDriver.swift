@@ -22,6 +22,8 @@ actor ConnectionDriver {
 
     private let opener: ConnectionOpener
     private let policy: ReconnectPolicy
+    /// How long the gateway may take to name a session.
+    private let sessionWithin: Double
     private let platform: ClientPlatform
     private let log: ClientLog
     private var core: SessionCore
@@ -39,6 +41,7 @@ actor ConnectionDriver {
         _ platform: ClientPlatform
     ) {
         (self.opener, self.platform, policy) = (opener, platform, configuration.reconnection)
+        sessionWithin = max(configuration.reconnection.firstConnectionWithin, configuration.limits.upgrade)
         log = ClientLog(configuration, platform)
         core = SessionCore(options, configuration.limits)
         events = HandoverQueue(
@@ -103,18 +106,21 @@ actor ConnectionDriver {
             return (.end(ConnectionEnd(.clientClosed, .nothing)), nil)
         }
         let end = await carry(opened)
-        log.info("the connection ended: \(end)")
+        log.info("the connection ended: \(Self.words(for: end))")
         let verdict = ConnectionVerdict.of(end, core)
         opened.close(code: Self.leavingCode, reason: "")
         return (verdict, Self.error(for: end))
     }
 
-    /// A session that can be resumed waits until the player has signed in again.
+    /// A session that can be resumed waits until the player has signed in again, until the circuit breaker, which other
+    /// connections may have opened, permits it, and until a network is left that puts itself between: it gets nothing.
     private static func verdict(on error: GateError, canResume: Bool) -> ConnectionVerdict {
         if error.isPassing { return .comeBack(after: error.wishedDelay) }
-        if case .signInRequired = error {
-            return canResume ? .comeBack(after: nil) : .end(ConnectionEnd(.failed, .askUser, error))
+        switch error {
+        case .signInRequired, .network, .circuitOpen: if canResume { return .comeBack(after: error.wishedDelay) }
+        default: break
         }
+        if case .signInRequired = error { return .end(ConnectionEnd(.failed, .askUser, error)) }
         // Coming back would show the dialog again and again.
         if case .unlock = error { return .end(ConnectionEnd(.failed, .askUser, error)) }
         switch error.refusal?.reaction {
@@ -134,6 +140,12 @@ actor ConnectionDriver {
         case .lost(let problem): .network(problem)
         case .violated(let fault): .malformedAnswer(fault)
         }
+    }
+
+    /// For the log. A server's reason may repeat what is secret.
+    private static func words(for end: WebSocketEnd) -> String {
+        guard case .closed(let code, let reason) = end else { return "\(end)" }
+        return "closed with \(code): \(RefusalReader.harmless(reason))"
     }
 
     /// The pause before an attempt, which a nudge ends.
@@ -166,7 +178,18 @@ actor ConnectionDriver {
         owed = nil
         let outgoing = outgoing
         await perform(core.opened())
-        let end = await withTaskGroup(of: WebSocketEnd?.self) { group in
+        let end = await withTaskCancellationHandler {
+            await carry(channel, outgoing)
+        } onCancel: {
+            // URLSession's reads don't heed cancellation.
+            channel.close(code: Self.leavingCode, reason: "")
+        }
+        self.channel = nil
+        return end
+    }
+
+    private func carry(_ channel: any WebSocketChannel, _ outgoing: HandoverQueue<Outgoing>) async -> WebSocketEnd {
+        await withTaskGroup(of: WebSocketEnd?.self) { group in
             group.addTask { await self.read(channel) }
             group.addTask { await self.write(outgoing, to: channel) }
             group.addTask { await self.watch(channel) }
@@ -178,8 +201,6 @@ actor ConnectionDriver {
             channel.close(code: Self.leavingCode, reason: "")
             return end ?? .lost(.connectionLost)
         }
-        self.channel = nil
-        return end
     }
 
     private func read(_ channel: any WebSocketChannel) async -> WebSocketEnd? {
@@ -238,15 +259,19 @@ actor ConnectionDriver {
         return end
     }
 
-    /// Probes a connection over which nothing comes.
+    /// Probes a connection over which nothing comes, and looks for inputs that nothing confirms.
     private func watch(_ channel: any WebSocketChannel) async -> WebSocketEnd? {
         var seen = messages
-        var idle = 0.0
+        var (idle, unnamed) = (0.0, 0.0)
         let interval = max(policy.probeAfter / 4, 0.05)
         while (try? await platform.clock.sleep(seconds: interval)) != nil {
             // While the app doesn't read the events, pongs aren't read either.
             idle = messages == seen && !isHeldUp ? idle + interval : 0
             seen = messages
+            // A gateway that answers pings and names no session isn't awaited forever.
+            unnamed = core.isLive || isHeldUp ? 0 : unnamed + interval
+            if unnamed > sessionWithin { return .lost(.connectionLost) }
+            if !isHeldUp { await perform(core.look()) }
             let isDue = idle >= policy.probeAfter || idle >= policy.probeAfter / 2 && core.awaitsConfirmation
             if isDue {
                 if let end = await probe(channel) { return end }

@@ -1,3 +1,5 @@
+public import Foundation
+
 extension GateError: CustomStringConvertible {
     /// For logs. It has no secrets, and nothing of the server but its code, its words and its request id.
     public var description: String {
@@ -26,6 +28,11 @@ extension GateError: CustomStringConvertible {
         case .cancelled: "cancelled"
         }
     }
+}
+
+extension GateError: LocalizedError {
+    /// The description: `localizedDescription` would hide everything otherwise. ``userMessage`` is for users.
+    public var errorDescription: String? { description }
 }
 
 extension Refusal: CustomStringConvertible {

@@ -2,7 +2,8 @@
 public struct Refusal: Sendable, Equatable {
     /// The most that is kept of a text of the server.
     static let maximumTextBytes = 512
-    static let maximumCodeBytes = 64
+    /// Of a code and a request id: a challenge or a token that a server repeats there is longer.
+    static let maximumCodeBytes = RefusalReader.longestWord
 
     public let status: Int
     /// Stable: apps may branch on it. Empty if the answer isn't the gate's own.

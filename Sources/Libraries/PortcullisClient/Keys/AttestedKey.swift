@@ -130,8 +130,10 @@ actor AttestedKey {
         do { try secrets.delete(name) } catch { log.error("the keychain didn't delete the App Attest key: \(error)") }
     }
 
-    /// Discards a key that wasn't accepted, unless that has happened too often.
+    /// Discards a key that wasn't accepted, unless that has happened too often. A key that another caller has discarded
+    /// already counts once, however many have used it.
     func mayRenew(_ identifier: String) -> Bool {
+        guard let current = try? current(), current.isSame(as: identifier) else { return true }
         guard renewals.wait(at: clock.now) == nil else { return false }
         renewals.failed(at: clock.now)
         discard(identifier)

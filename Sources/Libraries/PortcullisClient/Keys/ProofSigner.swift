@@ -74,7 +74,7 @@ extension String {
     /// Scheme, host and port of a URL. A WebSocket has the origin of its upgrade.
     var origin: String {
         var slashes = 0
-        let head = utf8.prefix {
+        let head = withoutQuery.utf8.prefix {
             slashes += $0 == UInt8(ascii: "/") ? 1 : 0
             return slashes < 3
         }

@@ -20,10 +20,12 @@ package struct RequestTarget: Sendable {
         guard isSecure || scheme.isSameIgnoringCase(as: "http") || scheme.isSameIgnoringCase(as: "ws") else {
             return nil
         }
-        let rest = bytes[(colon + 3)...]
-        let end = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
+        // A fragment is never sent.
+        let rest = bytes[(colon + 3)...].prefix { $0 != UInt8(ascii: "#") }
+        let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
         authority = String(decoding: rest[..<end], as: UTF8.self)
-        target = end == rest.endIndex ? "/" : String(decoding: rest[end...], as: UTF8.self)
+        let path = String(decoding: rest[end...], as: UTF8.self)
+        target = path.utf8.first == UInt8(ascii: "/") ? path : "/" + path
         var host = rest[..<end]
         var port = isSecure ? 443 : 80
         if let last = host.lastIndex(of: UInt8(ascii: ":")), host.last != UInt8(ascii: "]") {

@@ -8,6 +8,8 @@ struct GateCaller: Sendable {
     let log: ClientLog
     private let transport: any Transport
     private let difference = Locked(ClockDifference())
+    /// What the gate's last answer said, and when by a clock that nobody can set.
+    private let told = Locked<(time: Double, now: Double)?>(nil)
 
     init(_ configuration: GateConfiguration, _ platform: ClientPlatform) {
         (address, limits, clock) = (configuration.address, configuration.limits, platform.clock)
@@ -18,13 +20,16 @@ struct GateCaller: Sendable {
     var clockDifference: Double? { difference.withLock(\.seconds) }
 
     /// In seconds since 1970; before the first answer by the device's clock.
-    var serverTime: Double { clock.date.timeIntervalSince1970 + (clockDifference ?? 0) }
+    var serverTime: Double {
+        guard let told = told.withLock({ $0 }) else { return clock.date.timeIntervalSince1970 }
+        return told.time + clock.now - told.now
+    }
 
     /// - Throws: ``GateError``; an answer of any status but a redirection is returned.
     func call(_ request: GateRequest, within seconds: Double) async throws -> GateResponse {
         let sent = clock.date.timeIntervalSince1970
         let response = try await clock.limit(seconds, .request) { [transport] in try await transport.send(request) }
-        note(response.headers, sent: sent)
+        note(response.headers, of: request, sent: sent)
         if (300..<400).contains(response.status), response.status != 304 {
             throw GateError.redirected(status: response.status)
         }
@@ -38,13 +43,16 @@ struct GateCaller: Sendable {
                 try await transport.openWebSocket(request)
             }
         } catch let refusal as UpgradeRefusal {
-            note(refusal.response.headers, sent: sent)
+            note(refusal.response.headers, of: request, sent: sent)
             throw refusal
         }
     }
 
-    private func note(_ headers: HeaderFields, sent: Double) {
+    private func note(_ headers: HeaderFields, of request: GateRequest, sent: Double) {
         guard let time = headers["Date"].flatMap({ TimeText.seconds(httpDate: $0) }) else { return }
+        if request.url.origin.isSame(as: address.origin) {
+            told.withLock { $0 = (Double(time) + 0.5, clock.now) }
+        }
         let received = clock.date.timeIntervalSince1970
         let tooLarge = difference.withLock { difference in
             difference.note(serverTime: time, sent: sent, received: received) ? difference.seconds : nil

@@ -76,6 +76,13 @@ public struct GateConfiguration: Sendable {
     }
 }
 
+extension GateConfiguration: CustomStringConvertible, CustomReflectable {
+    /// Without development token and shared secret.
+    public var description: String { "\(address.origin)\(address.basePath) for \(teamIdentifier).\(bundleIdentifier)" }
+
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
 /// How an access token is sent with a request. A proof goes with it in either case.
 public enum AuthorizationScheme: String, Sendable {
     /// RFC 9449.

@@ -20,6 +20,9 @@ public struct HTTPMethod: Sendable, Equatable, RawRepresentable {
         self.rawValue = rawValue
     }
 
+    /// Whether a request may be sent again by itself (RFC 9110 section 9.2.2).
+    var isIdempotent: Bool { [.get, .head, .put, .delete, .options].contains(self) }
+
     public static func == (one: HTTPMethod, other: HTTPMethod) -> Bool { one.rawValue.isSame(as: other.rawValue) }
 }
 

@@ -30,7 +30,8 @@ public actor SignedRequests {
         do { _ = try await key.registered(register) } catch { throw GateError(wrapping: error) }
     }
 
-    /// Sends a signed request.
+    /// Sends a signed request. One that may have arrived isn't repeated unless its method is idempotent (RFC 9110 section
+    /// 9.2.2).
     ///
     /// - Parameters:
     ///   - path: below the base URL; a query may follow.
@@ -47,7 +48,7 @@ public actor SignedRequests {
             let request = try SignedRequest(
                 url: caller.address.url(path), method: method, body: body.map(Array.init),
                 others: AppHeaders.checked(additionalHeaders), recipe: recipe)
-            return try await attempts.run { [self] in try await accepted(request) }
+            return try await attempts.run { [self] in try await accepted(request) }.get()
         } catch {
             throw GateError(wrapping: error)
         }
@@ -85,32 +86,39 @@ public actor SignedRequests {
     // MARK: Requests
 
     /// Sends a request; once more with a new key or a new challenge, if the answer asks for that.
-    private func accepted(_ request: SignedRequest) async throws -> GateResponse {
+    private func accepted(_ request: SignedRequest) async throws -> Result<GateResponse, GateError> {
         do {
-            return try await key.use(registeredBy: register) { [self] identifier in
-                do {
-                    return try await send(identifier, request)
-                } catch let error as RefusedRequest where error.reaction == .newChallenge {
-                    return try await send(identifier, request)
-                }
-            }
+            return .success(
+                try await key.use(registeredBy: register) { [self] identifier in
+                    do {
+                        return try await send(identifier, request)
+                    } catch let error as RefusedRequest where error.reaction == .newChallenge {
+                        return try await send(identifier, request)
+                    }
+                })
         } catch let error as RefusedRequest {
-            return error.response
+            return .success(error.response)
+        } catch let error as LostRequest {
+            return .failure(error.error)
         }
     }
 
     private func send(_ identifier: String, _ request: SignedRequest) async throws -> GateResponse {
         let fields = try await fields(identifier, request)
-        let response = try await caller.call(
-            GateRequest(
-                request.method.rawValue, request.url, headers: HeaderFields(fields.fields + request.others),
-                body: request.body.map { Data($0) }, maximumBytes: caller.limits.serviceBodyBytes),
-            within: caller.limits.serviceRequest)
+        let signed = GateRequest(
+            request.method.rawValue, request.url, headers: HeaderFields(fields.fields + request.others),
+            body: request.body.map { Data($0) }, maximumBytes: caller.limits.serviceBodyBytes)
+        let response: GateResponse
+        do { response = try await caller.call(signed, within: caller.limits.serviceRequest) } catch {
+            let error = GateError(wrapping: error)
+            guard error.isPassing, !request.method.isIdempotent else { throw error }
+            throw LostRequest(error: error)
+        }
         keepChallenge(response)
         return try Self.checked(response)
     }
 
-    /// A refusal that a new key or a new challenge helps against, and one that passes, is an error until nothing helps.
+    /// A refusal that a new key or a new challenge helps against is an error until nothing helps.
     private static func checked(_ response: GateResponse) throws -> GateResponse {
         guard let refusal = response.refusal else { return response }
         switch refusal.reaction {
@@ -215,4 +223,9 @@ public actor SignedRequests {
 private struct RefusedRequest: Error {
     let response: GateResponse
     let reaction: Reaction
+}
+
+/// A request whose answer was lost. It may have arrived, so the app decides about another one.
+private struct LostRequest: Error {
+    let error: GateError
 }

@@ -2,8 +2,8 @@
 /// none is lost in silence.
 ///
 /// In typed the gateway confirms each by its number, and applies it once however often it comes: so it is sent again
-/// after a resume. Elsewhere the pong of a ping behind it confirms that the gateway has read it; without that nobody
-/// knows, and it isn't sent again.
+/// after a resume, and where the confirmation was left out because too much output waited. Elsewhere the pong of a ping
+/// behind it confirms that the gateway has read it; without that nobody knows, and it isn't sent again.
 struct InputLedger: Sendable {
     private struct Entry {
         let number: InputNumber
@@ -11,8 +11,18 @@ struct InputLedger: Sendable {
         let bytes: Int
         /// The gateway confirms it by its number.
         let isNumbered: Bool
+        /// Over this connection.
         var isSent = false
+        /// … or an earlier one, so that it may have arrived.
+        var wasSent = false
+        /// How often nothing had answered it when ``InputLedger/overdue()`` was called.
+        var looks = 0
+
+        var isOverdue: Bool { isSent && isNumbered && looks >= InputLedger.patience }
     }
+
+    /// A confirmation is overdue at this look.
+    static let patience = 2
 
     /// What a lost connection leaves behind.
     struct Loss: Equatable {
@@ -47,7 +57,7 @@ struct InputLedger: Sendable {
     /// The inputs that are due, in order.
     mutating func takeUnsent() -> [WebSocketMessage] {
         entries.indices.filter { !entries[$0].isSent }.map { index in
-            entries[index].isSent = true
+            (entries[index].isSent, entries[index].wasSent) = (true, true)
             return entries[index].message
         }
     }
@@ -74,13 +84,32 @@ struct InputLedger: Sendable {
         return settled.map(\.number)
     }
 
+    /// Looks whether confirmations are missing.
+    ///
+    /// - Returns: the highest number of those that are overdue; nil if none is.
+    mutating func overdue() -> InputNumber? {
+        for index in entries.indices where entries[index].isSent && entries[index].isNumbered {
+            entries[index].looks += 1
+        }
+        return entries.last(where: \.isOverdue)?.number
+    }
+
+    /// Overdue inputs up to the one behind which a pong has come: the gateway has read them, and what it sent before the
+    /// pong has arrived.
+    mutating func takeOverdue(upTo number: InputNumber) -> [WebSocketMessage] {
+        entries.indices.filter { entries[$0].isOverdue && entries[$0].number <= number }.map { index in
+            entries[index].looks = 0
+            return entries[index].message
+        }
+    }
+
     /// The connection was lost, and the session goes on: numbered inputs are sent again.
     ///
     /// - Returns: the sent ones that can't be.
     mutating func connectionLost() -> [InputNumber] {
         let uncertain = entries.filter { $0.isSent && !$0.isNumbered }.map(\.number)
         entries.removeAll { $0.isSent && !$0.isNumbered }
-        for index in entries.indices { entries[index].isSent = false }
+        for index in entries.indices { (entries[index].isSent, entries[index].looks) = (false, 0) }
         bytes = entries.reduce(0) { $0 + $1.bytes }
         return uncertain
     }
@@ -89,7 +118,8 @@ struct InputLedger: Sendable {
     mutating func sessionEnded() -> Loss {
         defer { (entries, bytes) = ([], 0) }
         return Loss(
-            uncertain: entries.filter(\.isSent).map(\.number), undelivered: entries.filter { !$0.isSent }.map(\.number))
+            uncertain: entries.filter(\.wasSent).map(\.number),
+            undelivered: entries.filter { !$0.wasSent }.map(\.number))
     }
 }
 

@@ -41,6 +41,8 @@ struct SessionCore: Sendable {
     private var faults = 0
     private var pingUnderWay = false
     private(set) var size: TerminalSize?
+    /// It isn't the one that the session was opened with any more.
+    private var hasResized = false
     /// When the gateway wants the client back.
     var hint: Double?
     /// The cause of the end, if the gateway has told it by a message.
@@ -97,10 +99,14 @@ struct SessionCore: Sendable {
             + (loss.undelivered.isEmpty ? [] : [.event(.input(.undelivered(loss.undelivered)))])
     }
 
+    /// What has waited is sent before the app hears of the connection: its next input must not overtake. A size that has
+    /// changed is told again, because what was sent last may not have arrived.
     private mutating func began(isResumed: Bool) -> [Order] {
         phase = .live
-        return [.event(.state(.connected(isResumed: isResumed)))] + sendInputs()
+        return (hasResized ? sendSize() : []) + sendInputs() + [.event(.state(.connected(isResumed: isResumed)))]
     }
+
+    private func sendSize() -> [Order] { size.map { send(codec.size($0)) } ?? [] }
 
     private func send(_ message: WebSocketMessage?) -> [Order] { message.map { [.send($0)] } ?? [] }
 
@@ -122,8 +128,8 @@ struct SessionCore: Sendable {
     }
 
     mutating func resize(_ size: TerminalSize) -> [Order] {
-        self.size = size
-        return isLive ? send(codec.size(size)) : []
+        (self.size, hasResized) = (size, true)
+        return isLive ? sendSize() : []
     }
 
     private mutating func sendInputs() -> [Order] {
@@ -139,7 +145,18 @@ struct SessionCore: Sendable {
 
     mutating func pong(upTo number: InputNumber) -> [Order] {
         pingUnderWay = false
-        return ledger.pong(upTo: number).map { .event(.input(.delivered($0))) } + pingIfNeeded()
+        // A gateway that can't resume sessions may know no numbers, and would apply a copy.
+        let again = canResume && !isClosing ? ledger.takeOverdue(upTo: number) : []
+        return again.map { .send($0) } + ledger.pong(upTo: number).map { .event(.input(.delivered($0))) }
+            + pingIfNeeded()
+    }
+
+    /// To be called now and then while messages are read: a gateway leaves confirmations out while too much output
+    /// waits. A ping tells when it has caught up.
+    mutating func look() -> [Order] {
+        guard isLive, canResume, !isClosing, let number = ledger.overdue(), !pingUnderWay else { return [] }
+        pingUnderWay = true
+        return [.ping(number)]
     }
 
     /// The app ends the session.

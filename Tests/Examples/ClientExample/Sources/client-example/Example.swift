@@ -49,7 +49,7 @@ struct Example {
         while true {
             let connection = client.connect(ConnectionOptions(options.admission, dialect: options.dialect))
             let typing = Task {
-                while let line = await lines.next() { _ = try? await connection.send(line) }
+                while let line = await lines.next() { if (try? await connection.send(line)) == nil { note("unsent") } }
                 if await lines.isAtEnd { await connection.close() }
             }
             let end = await show(connection)
