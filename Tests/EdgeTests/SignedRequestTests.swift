@@ -27,6 +27,7 @@ extension EdgeTests {
             let edge = try await start()
             for answer in [
                 try await edge.gateway.get("/challenge"), try await edge.gateway.post("/challenge", "{}"),
+                try await edge.gateway.get("//challenge/"),
                 try await edge.gateway.post("/challenge", #"{"did":"a","device_token":"b","force_key_rotation":true}"#),
             ] {
                 #expect(answer.status == 200 && answer["cache-control"] == "no-store", "\(answer)")
