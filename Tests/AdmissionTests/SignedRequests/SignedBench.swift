@@ -18,6 +18,7 @@ struct SignedBench {
     var windowSize = 32
     /// `AUTHZ_BODY=forwarded`
     var seesBodies = true
+    var maximumBodyBytes = 65_536
     var blockList = BlockList()
     /// Of upgrades.
     var origins = OwnOrigins.setting(Self.origin)
@@ -38,7 +39,7 @@ struct SignedBench {
     var authorization: SignedAuthorization {
         SignedAuthorization(
             settings, blockList: blockList, admits: admits, limits: limits, seesBodies: seesBodies,
-            maximumBodyBytes: 65_536)
+            maximumBodyBytes: maximumBodyBytes)
     }
 
     var gate: Gate {
