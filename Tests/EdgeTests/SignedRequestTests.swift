@@ -27,6 +27,7 @@ extension EdgeTests {
             let edge = try await start()
             for answer in [
                 try await edge.gateway.get("/challenge"), try await edge.gateway.post("/challenge", "{}"),
+                try await edge.gateway.get("//challenge/"),
                 try await edge.gateway.post("/challenge", #"{"did":"a","device_token":"b","force_key_rotation":true}"#),
             ] {
                 #expect(answer.status == 200 && answer["cache-control"] == "no-store", "\(answer)")
@@ -298,6 +299,12 @@ extension EdgeTests {
                 "POST /register HTTP/1.1\r\nHost: localhost\r\nX-AppAttest-Attestation: "
                     + String(repeating: "A", count: 16_400) + "\r\nContent-Length: 0\r\n\r\n")
             expectRefusal(cut, 431, "header_too_large")
+            // A proxy states the length before it sends the body.
+            let large = try await edge.gateway.ask(
+                "POST /authz HTTP/1.1\r\nHost: portcullis\r\nX-Original-Method: PUT\r\nX-Original-URL: \(url)\r\n"
+                    + "Content-Length: 65537\r\nX-Original-Content-Length: 65537\r\n\(SignedClient.lines(good))\r\n")
+            expectRefusal(large, 403, "body_too_large")
+            #expect(large["x-refusal-status"] == "413")
             #expect(try await ask(edge.gateway, good, body: body, length: body.utf8.count).status == 204)
         }
     }

@@ -39,6 +39,20 @@ import Testing
         }
     }
 
+    @Test func `a path stands before others only where the gateway has none of the same name`() throws {
+        let longest = "/" + String(repeating: "a", count: 63)
+        for text in ["/push", "/push/v1.0", "/api", "/attested", longest] {
+            #expect(try SettingGrammar.pathPrefix(text) == text)
+        }
+        for text in [
+            "", "/", "push", "/push/", "//push", "/a//b", "/a b", "/a?b", "/%61", "/\u{E4}", longest + "a", "/attest",
+            "/mud",
+            "/api/auth",
+        ] {
+            #expect(throws: SettingProblem.self, "\(text)") { try SettingGrammar.pathPrefix(text) }
+        }
+    }
+
     @Test(arguments: ["True", "TRUE", "1", "yes", "on", " true", "false "])
     func `only true and false are Boolean values`(text: String) {
         #expect(throws: SettingProblem.self) { try SettingGrammar.boolean(text) }

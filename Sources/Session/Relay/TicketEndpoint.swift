@@ -7,8 +7,8 @@ import WireText
 /// `POST /ticket`: a client that the gate would admit gets a ticket for an upgrade that can't carry credentials.
 /// Reactor thread.
 ///
-/// The credentials are checked and used up as for an upgrade, but no session begins. The body is ignored, and a ticket
-/// can't be exchanged for another one.
+/// The credentials are checked and used up as for an upgrade, but no session begins. The body says nothing, but a signed
+/// request's signature covers it. A ticket can't be exchanged for another one.
 final class TicketEndpoint {
     private let gate: Gate
     private let record: DecisionRecord
@@ -29,6 +29,7 @@ final class TicketEndpoint {
             handshake: UpgradeHandshake(method: String(decoding: exchange.head.method, as: UTF8.self)),
             isTLS: exchange.isTLS, certificate: exchange.certificate, context)
         request.isWithoutRoute = true
+        request.body = exchange.body
         answer(exchange, gate.authenticate(request), context)
     }
 

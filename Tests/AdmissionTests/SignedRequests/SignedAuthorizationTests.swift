@@ -159,6 +159,21 @@ struct SignedAuthorizationTests {
         #expect(try off.authorize(try signed.second(&device, body: body), hashesBody: false).verified != nil)
     }
 
+    @Test func `a body at the limit passes, and one more byte doesn't`() throws {
+        var device = try signed.bench.registeredDevice()
+        var small = signed
+        small.maximumBodyBytes = body.utf8.count
+        #expect(try small.authorize(try signed.first(&device, body: body)).verified != nil)
+        for sent in [try signed.first(&device, body: body + " "), try signed.second(&device, body: body + " ")] {
+            var stated = sent
+            stated[.originalLength] = String(body.utf8.count + 1)
+            let refusal = try small.refusal(stated)
+            #expect(refusal.answer == .bodyTooLarge && refusal.failed.check == .body)
+            // Nothing was used up.
+            #expect(try signed.authorize(stated).verified != nil)
+        }
+    }
+
     // MARK: Challenges
 
     @Test func `challenges of other dialects, of others' keys, and late ones are refused`() throws {

@@ -18,6 +18,7 @@ struct SignedBench {
     var windowSize = 32
     /// `AUTHZ_BODY=forwarded`
     var seesBodies = true
+    var maximumBodyBytes = 65_536
     var blockList = BlockList()
     /// Of upgrades.
     var origins = OwnOrigins.setting(Self.origin)
@@ -38,7 +39,7 @@ struct SignedBench {
     var authorization: SignedAuthorization {
         SignedAuthorization(
             settings, blockList: blockList, admits: admits, limits: limits, seesBodies: seesBodies,
-            maximumBodyBytes: 65_536)
+            maximumBodyBytes: maximumBodyBytes)
     }
 
     var gate: Gate {
@@ -120,13 +121,26 @@ struct SignedBench {
     func upgrade(_ sent: Sent, at moment: Moment = start, changing: (inout AdmissionRequest) -> Void = { _ in })
         -> AdmissionDecision
     {
-        var request = bench.request(at: moment)
+        var request = request(sent, at: moment)
         request.path = "/mud/mine"
+        changing(&request)
+        return gate.evaluate(request)
+    }
+
+    /// At one of the gateway's own endpoints, such as those of accounts.
+    func authenticate(_ sent: Sent, _ path: String, arrived: String) -> CredentialDecision {
+        var request = request(sent, at: start)
+        (request.path, request.handshake.method) = (path, "POST")
+        (request.body, request.isWithoutRoute) = (Array(arrived.utf8), true)
+        return gate.authenticate(request)
+    }
+
+    private func request(_ sent: Sent, at moment: Moment) -> AdmissionRequest {
+        var request = bench.request(at: moment)
         let names = (SignedField.choosing + [.bodyDigest]).map(\.name)
         request.fields = CredentialFields(
             CredentialFieldNames(headers: names), header: { sent.values[$0]?.first }, parameter: { _ in nil })
-        changing(&request)
-        return gate.evaluate(request)
+        return request
     }
 
     /// Through a proxy.

@@ -95,4 +95,43 @@ struct SignedUpgradeTests {
         _ = signed.bench.registry.revoke(id, reason: "lost", at: 1)
         #expect(gate.recheck(admitted.principal, from: address("192.0.2.1"), at: start)?.code == .keyRevoked)
     }
+
+    // MARK: The gateway's own endpoints
+
+    private static let (path, body) = ("/api/auth/passkey/register", #"{"label":"mine"}"#)
+
+    /// - Returns: nil if the client is authenticated.
+    private func answer(_ sent: SignedBench.Sent, _ arrived: String) -> RefusalAnswer? {
+        guard case .refused(let refusal) = signed.authenticate(sent, Self.path, arrived: arrived) else { return nil }
+        return refusal.answer
+    }
+
+    @Test func `where a request has a body, the signature covers it`() throws {
+        var device = try signed.bench.registeredDevice()
+        for sent in [
+            try signed.first(&device, body: Self.body),
+            try signed.second(&device, "POST", SignedBench.origin + Self.path, body: Self.body),
+        ] {
+            for arrived in ["", "{}"] { #expect(answer(sent, arrived) == .bodyDigestMismatch) }
+            var undigested = sent
+            undigested[.bodyDigest] = nil
+            #expect(answer(undigested, "{}") == .bodyDigestMismatch)
+            #expect(answer(sent, Self.body) == nil)
+            #expect(answer(sent, Self.body) == .signedChallengeRefused)
+        }
+    }
+
+    /// One that a service has withheld registers no passkey.
+    @Test func `a signature over no body is none over another's`() throws {
+        var device = try signed.bench.registeredDevice()
+        for sent in [
+            try signed.first(&device), try signed.second(&device, "POST", SignedBench.origin + Self.path),
+        ] {
+            #expect(answer(sent, Self.body) == .bodyDigestMismatch)
+            var claiming = sent
+            claiming[.bodyDigest] = SignedBench.base64(sha256(Array(Self.body.utf8)))
+            #expect(answer(claiming, Self.body) != nil)
+            #expect(answer(sent, "") == nil)
+        }
+    }
 }

@@ -30,6 +30,8 @@ package struct AdmissionRequest: Sendable {
     package var allowedMethods: Set<String>?
     /// It asks for no route: only for a ticket, or about the client's own account.
     package var isWithoutRoute = false
+    /// As received; an upgrade has none. Signatures over requests have to cover it.
+    package var body: [UInt8] = []
 
     package init(
         id: String, address: IPAddress, moment: Moment, handshake: UpgradeHandshake, origin: String?, host: String?,

@@ -153,9 +153,10 @@ package struct SignedAuthorization: Sendable {
         do throws(SignedRequestFault) {
             guard let text = try question.fields.single(.originalLength) else { return .unseen }
             guard let length = Self.length(text) else { throw .malformed(.originalLength) }
-            guard length == body.count, length <= maximumBodyBytes else { throw .bodyLength }
-            return .hashed(body)
+            guard length == body.count else { throw .bodyLength }
         } catch { throw RefusedRequest(error.refusal) }
+        guard body.count <= maximumBodyBytes else { throw RefusedRequest(.signedBodyTooLarge) }
+        return .hashed(body)
     }
 
     private static func length(_ text: String) -> Int? {
@@ -164,6 +165,10 @@ package struct SignedAuthorization: Sendable {
         }
         return text.utf8.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
+}
+
+extension Refusal {
+    package static var signedBodyTooLarge: Refusal { .signed(.bodyTooLarge, detail: "body is over MAX_BODY_BYTES") }
 }
 
 extension VerifiedSignedRequest {

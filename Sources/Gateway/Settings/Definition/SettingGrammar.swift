@@ -68,10 +68,10 @@ enum SettingGrammar {
             bytes.count <= 64 && bytes.first == UInt8(ascii: "/") && bytes.last != UInt8(ascii: "/")
             && bytes.allSatisfy { ASCIIByte.isLetter($0) || ASCIIByte.isDigit($0) || "/-._~".utf8.contains($0) }
             && !text.contains("//")
-        guard isPath, !["/attest", "/mud"].contains(text) else {
+        guard isPath, !["/attest", "/mud", "/api/auth"].contains(text) else {
             throw SettingProblem(
                 problem: "isn't a path that can stand before others",
-                remedy: "Write a slash and letters, like `/push`; not `/attest`, nor `/mud`.")
+                remedy: "Write a slash and letters, like `/push`; not `/attest`, `/mud` or `/api/auth`.")
         }
         return text
     }

@@ -123,6 +123,7 @@ final class AccountEndpoints {
             handshake: UpgradeHandshake(method: String(decoding: exchange.head.method, as: UTF8.self)),
             isTLS: exchange.isTLS, certificate: exchange.certificate, context)
         request.isWithoutRoute = true
+        request.body = exchange.body
         guard gate.isShownCredential(in: request) else {
             if let refusal = gate.screen(request) { return refuse(exchange, refusal, context) }
             return then(self, exchange, nil)

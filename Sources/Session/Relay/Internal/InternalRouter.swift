@@ -91,6 +91,8 @@ final class InternalRouter: InternalHandler {
     /// A proxy forwards its client's header fields, which may be malformed. Proxies pass a 403 on, but turn a 400 into
     /// a 500.
     func answer(to fault: RequestFault) -> HTTPAnswer {
+        // Bodies come with signed requests.
+        if fault == .bodyTooLarge, signed?.seesBodies == true { return SignedAuthorizationEndpoint.refuseBody() }
         let refusal = Refusal.token(.invalidRequest, detail: fault.detail)
         return AuthorizationEndpoint.refusal(refusal, requestID: RequestContext.makeID())
     }

@@ -55,6 +55,9 @@ struct SignedAuthorizationEndpoint: InternalEndpoint {
         return true
     }
 
+    /// Of a body that isn't read to its end. Nothing is known of who has sent it, and nothing is used up.
+    static func refuseBody() -> HTTPAnswer { refusal(.signedBodyTooLarge, requestID: RequestContext.makeID()) }
+
     private func answer(
         _ result: SignedAuthorization.Outcome, _ demand: AuthorizationDemand, _ context: RequestContext,
         _ reactor: Reactor
@@ -81,9 +84,18 @@ struct SignedAuthorizationEndpoint: InternalEndpoint {
         _ refusal: Refusal, _ demand: AuthorizationDemand, _ context: RequestContext, _ reactor: Reactor
     ) -> HTTPAnswer {
         record.signedRequestRefused(refusal, context)
-        var answer = AuthorizationEndpoint.refusal(
+        var answer = Self.refusal(
             refusal, requestID: context.id, passesReattestation: demand.passesReattestation)
-        answer.headers += [("X-Refusal-Status", String(refusal.status)), next(reactor)]
+        answer.headers.append(next(reactor))
+        return answer
+    }
+
+    private static func refusal(
+        _ refusal: Refusal, requestID: String, passesReattestation: Bool = false
+    ) -> HTTPAnswer {
+        var answer = AuthorizationEndpoint.refusal(
+            refusal, requestID: requestID, passesReattestation: passesReattestation)
+        answer.headers.append(("X-Refusal-Status", String(refusal.status)))
         return answer
     }
 

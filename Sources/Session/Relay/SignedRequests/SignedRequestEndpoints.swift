@@ -50,6 +50,8 @@ enum SignedRequestPath: String, CaseIterable {
 
     init?(_ head: RequestHead, prefix: String) {
         var path = head.path
+        // As of all other paths.
+        while path.starts(with: "//".utf8) { path.removeFirst() }
         if path.count > 1, path.last == UInt8(ascii: "/") { path.removeLast() }
         guard path.starts(with: prefix.utf8) else { return nil }
         let rest = path.dropFirst(prefix.utf8.count)

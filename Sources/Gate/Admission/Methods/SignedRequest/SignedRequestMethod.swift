@@ -2,7 +2,8 @@ package import AppAttest
 package import KeyStore
 
 /// App Attest for single requests: a registered device signs each one, with a challenge of the gateway. For upgrades,
-/// which have no body, and for requests of HTTP services behind a proxy (``SignedAuthorization``).
+/// which have no body, for requests of the gateway's own endpoints, whose body is signed too, and for those of HTTP
+/// services behind a proxy (``SignedAuthorization``).
 ///
 /// One `X-AppAttest-*` header field, even an empty one, chooses this method.
 package struct SignedRequestMethod: AdmissionMethod {
@@ -54,7 +55,8 @@ package struct SignedRequestMethod: AdmissionMethod {
             return .known(.refused(.signedAssertionRejected, "signed requests are off", FailedCheck(.signedFields)))
         }
         let url = settings.origins.url(host: request.host, path: request.path)
-        let resource = SignedResource(method: request.handshake.method, url: url.text, body: .absent)
+        let resource = SignedResource(
+            method: request.handshake.method, url: url.text, body: credential.body(request.body))
         do throws(RefusedRequest) {
             let steps = try SignedRequestSteps(credential.fields, resource, settings, admitsLower: false)
             return .steps(SignedUpgradeSteps(steps: steps))
@@ -97,7 +99,7 @@ package struct SignedRequestSettings: Sendable {
     }
 }
 
-/// A signature as presented in an upgrade.
+/// A signature as presented to the gate.
 package struct SignedCredential: Sendable {
     let fields: SignedFields
     /// `nil` if the identifier is missing or malformed.
@@ -106,6 +108,15 @@ package struct SignedCredential: Sendable {
     init(_ fields: SignedFields) {
         self.fields = fields
         key = fields.claimedKey
+    }
+
+    /// - Parameter bytes: the whole body.
+    fileprivate func body(_ bytes: [UInt8]) -> SignedResource.Body {
+        guard !bytes.isEmpty else { return .absent }
+        // Without usable client data, these are refused.
+        var hash = BodyHash(behind: fields.clientData ?? [])
+        hash.update(bytes)
+        return .hashed(hash.finished())
     }
 }
 
