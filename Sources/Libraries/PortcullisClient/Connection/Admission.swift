@@ -82,8 +82,8 @@ public struct ReconnectPolicy: Sendable {
     public var longestDelay = 30.0
     /// A lost session is given up after this many seconds: the gateway's own grace period is 45 minutes by default.
     public var giveUpAfter = 2_700.0
-    /// A connection that never succeeded is given up after this many seconds. An attempt over which the gateway names no
-    /// session is, too, but not before ``ClientLimits/upgrade``.
+    /// A connection that never succeeded is given up after this many seconds. An attempt over which the gateway names
+    /// no session is, too, but not before ``ClientLimits/upgrade``.
     public var firstConnectionWithin = 60.0
     /// Reconnections at once, and in a second after that, for connections that are lost again and again.
     public var burst = 20.0

@@ -30,8 +30,8 @@ public actor SignedRequests {
         do { _ = try await key.registered(register) } catch { throw GateError(wrapping: error) }
     }
 
-    /// Sends a signed request. One that may have arrived isn't repeated unless its method is idempotent (RFC 9110 section
-    /// 9.2.2).
+    /// Sends a signed request. One that may have arrived isn't repeated unless its method is idempotent (RFC 9110
+    /// section 9.2.2).
     ///
     /// - Parameters:
     ///   - path: below the base URL; a query may follow.

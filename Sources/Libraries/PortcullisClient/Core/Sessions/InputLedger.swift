@@ -94,8 +94,8 @@ struct InputLedger: Sendable {
         return entries.last(where: \.isOverdue)?.number
     }
 
-    /// Overdue inputs up to the one behind which a pong has come: the gateway has read them, and what it sent before the
-    /// pong has arrived.
+    /// Overdue inputs up to the one behind which a pong has come: the gateway has read them, and what it sent before
+    /// the pong has arrived.
     mutating func takeOverdue(upTo number: InputNumber) -> [WebSocketMessage] {
         entries.indices.filter { entries[$0].isOverdue && entries[$0].number <= number }.map { index in
             entries[index].looks = 0

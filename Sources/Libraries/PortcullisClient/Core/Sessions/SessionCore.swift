@@ -99,8 +99,8 @@ struct SessionCore: Sendable {
             + (loss.undelivered.isEmpty ? [] : [.event(.input(.undelivered(loss.undelivered)))])
     }
 
-    /// What has waited is sent before the app hears of the connection: its next input must not overtake. A size that has
-    /// changed is told again, because what was sent last may not have arrived.
+    /// What has waited is sent before the app hears of the connection: its next input must not overtake. A size that
+    /// has changed is told again, because what was sent last may not have arrived.
     private mutating func began(isResumed: Bool) -> [Order] {
         phase = .live
         return (hasResized ? sendSize() : []) + sendInputs() + [.event(.state(.connected(isResumed: isResumed)))]
