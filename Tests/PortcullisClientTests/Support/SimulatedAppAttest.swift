@@ -16,18 +16,24 @@ final class SimulatedAppAttest: AppAttestService {
     private struct State: Sendable {
         var calls: [Call] = []
         var faults: [Call: [Fault]] = [:]
+        var hashes: [Data] = []
+        var attested: Set<String> = []
     }
 
     let keys: SimulatedKeyService
     let isSupported: Bool
+    private let attestsOnce: Bool
     private let state = Awaited(State())
 
-    init(_ apple: SimulatedApple, isSupported: Bool = true) {
+    /// - Parameter attestsOnce: a key that is attested is refused, as Apple does.
+    init(_ apple: SimulatedApple, isSupported: Bool = true, attestsOnce: Bool = false) {
         keys = SimulatedKeyService(apple: apple)
-        self.isSupported = isSupported
+        (self.isSupported, self.attestsOnce) = (isSupported, attestsOnce)
     }
 
     var calls: [Call] { state.current.calls }
+    /// What keys were to be attested over, in order.
+    var hashes: [Data] { state.current.hashes }
 
     /// The next calls of this kind fail like this, one after the other.
     func fail(_ call: Call, _ faults: Fault...) { state.update { $0.faults[call, default: []] += faults } }
@@ -52,7 +58,10 @@ final class SimulatedAppAttest: AppAttestService {
     }
 
     func attestKey(_ keyIdentifier: String, clientDataHash: Data) async throws -> Data {
+        state.update { $0.hashes.append(clientDataHash) }
         try await note(.attestKey)
+        let isFirst = state.update { $0.attested.insert(keyIdentifier).inserted }
+        guard isFirst || !attestsOnce else { throw AppAttestFailure.invalidKey }
         return try await keys.attestKey(keyIdentifier, clientDataHash: clientDataHash)
     }
 

@@ -34,15 +34,18 @@ public actor ConnectionAssertions {
     }
 
     /// Makes a key, has Apple attest it, and registers it with the gate, unless that was done before. Call it in the
-    /// background at the first launch: it takes some seconds.
+    /// background at the first launch: it takes some seconds. A key whose registration may have arrived counts as
+    /// registered until the gate says that it doesn't know it.
     public func registerIfNeeded() async throws(GateError) {
-        do { _ = try await key.registered(register) } catch { throw GateError(wrapping: error) }
+        do { _ = try await key.registered(by: registration) } catch { throw GateError(wrapping: error) }
     }
 
     /// The three header fields of an upgrade. They are good for one upgrade, within half a minute.
     public func assertionHeaders() async throws(GateError) -> [String: String] {
         do {
-            let fields = try await key.use(registeredBy: register) { try await self.fields($0) }
+            let fields = try await key.use(registeredBy: registration, proves: { _ in false }) {
+                try await self.fields($0)
+            }
             return Dictionary(fields.fields.map { ($0.name, $0.value) }) { $1 }
         } catch {
             throw GateError(wrapping: error)
@@ -67,16 +70,19 @@ public actor ConnectionAssertions {
 
     // MARK: Steps
 
-    private func register(_ identifier: String) async throws {
-        let challenge = try await challenge()
-        let attestation = try await key.attest(identifier, clientDataHash: Digest.sha256(challenge.bytes))
-        let body = JSONText.object {
-            $0.add("keyId", identifier)
-            $0.add("attestation", BinaryText.base64(attestation))
-            $0.add("nonce", challenge.text)
+    private nonisolated var registration: KeyRegistration {
+        KeyRegistration { [weak self] in
+            guard let challenge = try await self?.challenge() else { throw CancellationError() }
+            return (challenge, Digest.sha256(challenge.bytes))
+        } send: { [caller] identifier, challenge, attestation in
+            let body = JSONText.object {
+                $0.add("keyId", identifier)
+                $0.add("attestation", BinaryText.base64(attestation))
+                $0.add("nonce", challenge.text)
+            }
+            let response = try await caller.post("/attest/register", body)
+            guard response.status == 200 else { throw caller.error(for: response) }
         }
-        let response = try await caller.post("/attest/register", body)
-        guard response.status == 200 else { throw caller.error(for: response) }
     }
 
     private func fields(_ identifier: String) async throws -> HeaderFields {
@@ -133,7 +139,7 @@ extension ConnectionAssertions {
         _ send: @escaping @Sendable (HeaderFields) async throws -> GateResponse
     ) async throws -> GateResponse {
         try await turnstile.pass {
-            try await self.key.use(registeredBy: self.register) { identifier in
+            try await self.key.use(registeredBy: self.registration, proves: { $0.refusal == nil }) { identifier in
                 do {
                     return try await self.attempt(identifier, send)
                 } catch let error as GateError where error.refusal?.reaction == .newChallenge {
@@ -155,7 +161,7 @@ extension ConnectionAssertions {
 
     /// Does something with the registered key, and once more with a new one if the gate doesn't know it.
     func use<Value: Sendable>(_ body: @Sendable (_ identifier: String) async throws -> Value) async throws -> Value {
-        try await key.use(registeredBy: register, body)
+        try await key.use(registeredBy: registration, body)
     }
 
     /// Signs a statement, and has the assertion sent before another one is made.
@@ -177,7 +183,7 @@ extension ConnectionAssertions {
         _ attempt: @escaping @Sendable (HeaderFields) async throws -> any WebSocketChannel
     ) async throws -> any WebSocketChannel {
         try await turnstile.pass {
-            try await self.key.use(registeredBy: self.register) { identifier in
+            try await self.key.use(registeredBy: self.registration) { identifier in
                 do {
                     return try await self.open(identifier, attempt)
                 } catch let error as GateError where error.refusal?.reaction == .newChallenge {

@@ -18,6 +18,8 @@ actor AttestedKey {
         /// The keychain wasn't read yet.
         case unread
         case none
+        /// The answer to its registration was lost: an assertion tells whether the gate knows it. It isn't kept yet.
+        case assumed(String)
         case registered(String)
     }
 
@@ -32,6 +34,8 @@ actor AttestedKey {
     private var stage = Stage.unread
     /// Made, and not registered yet. It is used again after a failure that passes: Apple counts new keys.
     private var pending: String?
+    /// Of the pending key.
+    private var held: HeldRegistration?
     /// Keys that weren't accepted: without a limit a gate that forgets each key at once would have a new one made for
     /// every call.
     private var renewals = CircuitBreaker()
@@ -48,7 +52,7 @@ actor AttestedKey {
     /// The registered key, or nil.
     func current() throws -> String? {
         switch stage {
-        case .registered(let identifier): return identifier
+        case .registered(let identifier), .assumed(let identifier): return identifier
         case .none: return nil
         case .unread: break
         }
@@ -67,49 +71,95 @@ actor AttestedKey {
     }
 
     /// The registered key. Without one, a new key is made and registered.
-    ///
-    /// - Parameter register: attests the key and sends it to the gate; it may be called again with another key.
-    func registered(_ register: @escaping @Sendable (_ identifier: String) async throws -> Void) async throws
-        -> Registered
-    {
+    func registered(by dialect: KeyRegistration) async throws -> Registered {
         guard service.isSupported else { throw GateError.appAttestUnsupported }
         if let identifier = try current() { return Registered(identifier: identifier, isNew: false) }
         return try await flight.run { [self] in
             if let identifier = try await current() { return Registered(identifier: identifier, isNew: true) }
-            return try await attempts.run {
-                Registered(identifier: try await self.makeAndRegister(register), isNew: true)
-            }
+            return try await attempts.run { try await self.makeAndRegister(dialect) }
         }
     }
 
     /// A key that can't be attested is replaced once.
-    private func makeAndRegister(_ register: @Sendable (_ identifier: String) async throws -> Void) async throws
-        -> String
-    {
+    private func makeAndRegister(_ dialect: KeyRegistration) async throws -> Registered {
         do {
-            return try await registerPending(register)
+            return try await registerPending(dialect)
         } catch let error where GateError(wrapping: error).wantsNewKey {
             log.warning("the App Attest key can't be registered; making another one: \(GateError(wrapping: error))")
-            pending = nil
-            return try await registerPending(register)
+            (pending, held) = (nil, nil)
+            return try await registerPending(dialect)
         }
     }
 
-    private func registerPending(_ register: @Sendable (_ identifier: String) async throws -> Void) async throws
-        -> String
-    {
+    /// What was begun is repeated while its challenge is usable. After that, or when the gate refuses the challenge, the
+    /// key is tried if it may be registered, and otherwise registered from the beginning.
+    private func registerPending(_ dialect: KeyRegistration) async throws -> Registered {
         let identifier = try await pendingKey()
-        try await register(identifier)
-        pending = nil
+        guard let begun = held else { return try await begin(identifier, dialect) }
+        if begun.challenge.isUsable(at: clock.now) {
+            do {
+                return try await finish(begun)
+            } catch let error as GateError where error.refusal?.reaction == .newChallenge {
+                log.info("the challenge of a repeated registration isn't accepted")
+            }
+        }
+        return begun.mayBeRegistered ? assume(identifier) : try await begin(identifier, dialect)
+    }
+
+    private func begin(_ identifier: String, _ dialect: KeyRegistration) async throws -> Registered {
+        held = nil
+        let (challenge, hash) = try await dialect.challenge()
+        let begun = HeldRegistration(identifier, challenge, hash, dialect)
+        held = begun
+        return try await finish(begun)
+    }
+
+    private func finish(_ begun: HeldRegistration) async throws -> Registered {
+        var begun = begun
+        do {
+            let attestation: [UInt8]
+            if let made = begun.attestation {
+                attestation = made
+            } else {
+                attestation = try await attest(begun.identifier, clientDataHash: begun.hash)
+            }
+            begun.attestation = attestation
+            replace(begun, by: begun)
+            try await begun.dialect.send(begun.identifier, begun.challenge, attestation)
+        } catch {
+            replace(begun, by: begun.left(after: GateError(wrapping: error)))
+            throw error
+        }
+        (pending, held) = (nil, nil)
+        log.info("registered the App Attest key \(Digest.fingerprint(begun.identifier))")
+        keep(begun.identifier)
+        return Registered(identifier: begun.identifier, isNew: true)
+    }
+
+    /// Unless another attempt has begun meanwhile: one that was cancelled may end after that.
+    private func replace(_ begun: HeldRegistration, by next: HeldRegistration?) {
+        if held?.isSame(as: begun) == true { held = next }
+    }
+
+    private func assume(_ identifier: String) -> Registered {
+        log.warning("the App Attest key \(Digest.fingerprint(identifier)) may be registered; trying it")
+        (pending, held, stage) = (nil, nil, .assumed(identifier))
+        return Registered(identifier: identifier, isNew: false)
+    }
+
+    /// The gate has accepted an assertion.
+    private func confirm(_ identifier: String) {
+        if case .assumed(let assumed) = stage, assumed.isSame(as: identifier) { keep(identifier) }
+    }
+
+    private func keep(_ identifier: String) {
         stage = .registered(identifier)
-        log.info("registered the App Attest key \(Digest.fingerprint(identifier))")
         do {
             try secrets.write(name, Data(identifier.utf8))
         } catch {
             // It is good until the app ends; the next start registers another one.
             log.error("the keychain didn't keep the App Attest key: \(error)")
         }
-        return identifier
     }
 
     private func pendingKey() async throws -> String {
@@ -147,7 +197,7 @@ actor AttestedKey {
     func allowRenewals() { renewals.reset() }
 
     func clear() {
-        pending = nil
+        (pending, held) = (nil, nil)
         if let identifier = try? current() { discard(identifier) }
     }
 
@@ -172,27 +222,31 @@ actor AttestedKey {
 extension AttestedKey {
     /// Does something with the registered key. If the key turns out to be no longer good, a new one is registered and
     /// it is done once more; a key that was registered just now isn't replaced.
+    ///
+    /// - Parameter proves: whether a result shows that the gate knows the key.
     func use<Value: Sendable>(
-        registeredBy register: @escaping @Sendable (_ identifier: String) async throws -> Void,
+        registeredBy dialect: KeyRegistration, proves: @Sendable (Value) -> Bool = { _ in true },
         _ body: @Sendable (_ identifier: String) async throws -> Value
     ) async throws -> Value {
-        let key = try await registered(register)
+        let key = try await registered(by: dialect)
         do {
-            return try await used(key.identifier, body)
+            return try await used(key.identifier, proves, body)
         } catch let error where !key.isNew && GateError(wrapping: error).wantsNewKey {
             log.warning("the App Attest key isn't accepted: \(GateError(wrapping: error))")
             guard mayRenew(key.identifier) else {
                 throw GateError.circuitOpen(.registration, retryAfter: renewalWait ?? 0)
             }
-            return try await used(try await registered(register).identifier, body)
+            return try await used(try await registered(by: dialect).identifier, proves, body)
         }
     }
 
     private func used<Value: Sendable>(
-        _ identifier: String, _ body: @Sendable (_ identifier: String) async throws -> Value
+        _ identifier: String, _ proves: @Sendable (Value) -> Bool,
+        _ body: @Sendable (_ identifier: String) async throws -> Value
     ) async throws -> Value {
         let value = try await body(identifier)
         allowRenewals()
+        if proves(value) { confirm(identifier) }
         return value
     }
 }

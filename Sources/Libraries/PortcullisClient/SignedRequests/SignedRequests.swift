@@ -27,7 +27,7 @@ public actor SignedRequests {
 
     /// Makes a key, has Apple attest it, and registers it, unless that was done before.
     public func registerIfNeeded() async throws(GateError) {
-        do { _ = try await key.registered(register) } catch { throw GateError(wrapping: error) }
+        do { _ = try await key.registered(by: registration) } catch { throw GateError(wrapping: error) }
     }
 
     /// Sends a signed request. One that may have arrived isn't repeated unless its method is idempotent (RFC 9110
@@ -62,7 +62,9 @@ public actor SignedRequests {
         do {
             let request = try SignedRequest(
                 url: caller.address.url(path), method: method, body: body.map(Array.init), others: [], recipe: recipe)
-            let fields = try await key.use(registeredBy: register) { try await self.fields($0, request) }
+            let fields = try await key.use(registeredBy: registration, proves: { _ in false }) {
+                try await self.fields($0, request)
+            }
             return Dictionary(fields.fields.map { ($0.name, $0.value) }) { $1 }
         } catch {
             throw GateError(wrapping: error)
@@ -89,7 +91,7 @@ public actor SignedRequests {
     private func accepted(_ request: SignedRequest) async throws -> Result<GateResponse, GateError> {
         do {
             return .success(
-                try await key.use(registeredBy: register) { [self] identifier in
+                try await key.use(registeredBy: registration, proves: { $0.refusal == nil }) { [self] identifier in
                     do {
                         return try await send(identifier, request)
                     } catch let error as RefusedRequest where error.reaction == .newChallenge {
@@ -139,11 +141,18 @@ public actor SignedRequests {
 
     // MARK: Registration
 
-    private func register(_ identifier: String) async throws {
-        let challenge = try await challenge()
+    private nonisolated var registration: KeyRegistration {
+        KeyRegistration { [weak self] in
+            guard let challenge = try await self?.challenge() else { throw CancellationError() }
+            return (challenge, Digest.sha256(ClientData.challenge(challenge.text)))
+        } send: { [weak self] identifier, challenge, attestation in
+            guard let self else { throw CancellationError() }
+            try await register(identifier, challenge, attestation)
+        }
+    }
+
+    private func register(_ identifier: String, _ challenge: HeldChallenge, _ attestation: [UInt8]) async throws {
         let clientData = ClientData.challenge(challenge.text)
-        let hash = Digest.sha256(clientData)
-        let attestation = try await key.attest(identifier, clientDataHash: hash)
         let response = try await signed("/register", identifier, challenge, clientData, attestation: attestation)
         keepChallenge(response)
         guard response.status == 200 || response.status == 201 else { throw caller.error(for: response) }

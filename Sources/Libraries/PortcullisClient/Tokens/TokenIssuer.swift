@@ -58,7 +58,7 @@ actor TokenIssuer: TokenSource {
     /// One challenge serves the registration and the token.
     private func attestedToken() async throws -> Answer {
         let challenges = ChallengeShelf(caller, clock)
-        return try await key.use(registeredBy: { [self] in try await register($0, challenges) }) { [self] identifier in
+        return try await key.use(registeredBy: registration(challenges)) { [self] identifier in
             let challenge = try await challenges.take()
             let hash = try await deviceKey.key().clientDataHash(challenge: challenge.bytes)
             let assertion = try await key.assert(identifier, clientDataHash: hash)
@@ -68,20 +68,21 @@ actor TokenIssuer: TokenSource {
         }
     }
 
-    private func register(_ identifier: String, _ challenges: ChallengeShelf) async throws {
-        let challenge = try await challenges.take()
-        do {
-            let hash = try await deviceKey.key().clientDataHash(challenge: challenge.bytes)
-            let attestation = try await key.attest(identifier, clientDataHash: hash)
-            let body = TokenBody(configuration, .attestation(attestation, key: identifier, challenge: challenge.text))
-            let members = try caller.members(of: try await post("/attest/register", body.json))
-            guard members.boolean("registered") == true else {
-                throw GateError.malformedAnswer(.member("registered"))
-            }
-        } catch {
+    private nonisolated func registration(_ challenges: ChallengeShelf) -> KeyRegistration {
+        KeyRegistration { [deviceKey] in
             await challenges.drop()
-            throw error
+            let challenge = try await challenges.take()
+            return (challenge, try await deviceKey.key().clientDataHash(challenge: challenge.bytes))
+        } send: { [weak self] identifier, challenge, attestation in
+            guard let self else { throw CancellationError() }
+            try await register(identifier, challenge, attestation)
         }
+    }
+
+    private func register(_ identifier: String, _ challenge: HeldChallenge, _ attestation: [UInt8]) async throws {
+        let body = TokenBody(configuration, .attestation(attestation, key: identifier, challenge: challenge.text))
+        let members = try caller.members(of: try await post("/attest/register", body.json))
+        guard members.boolean("registered") == true else { throw GateError.malformedAnswer(.member("registered")) }
     }
 
     private func exchange(_ body: TokenBody) async throws -> Answer {
