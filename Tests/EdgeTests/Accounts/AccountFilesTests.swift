@@ -83,8 +83,9 @@ extension EdgeTests {
             let print = Array(repeating: "AB", count: 32).joined(separator: ":")
             let expected = [
                 #"{"webcredentials":{"apps":["PORTCULL15.com.example.mudclient"]}}"#,
-                #"[{"relation":["delegate_permission/common.get_login_creds"],"target":{"namespace":"android_app","#
-                    + #""package_name":"org.example.mud","sha256_cert_fingerprints":["\#(print)"]}}]"#,
+                #"[{"relation":["delegate_permission/common.handle_all_urls","delegate_permission/common.get_login_creds"]"#
+                    + #","target":{"namespace":"android_app","package_name":"org.example.mud","#
+                    + #""sha256_cert_fingerprints":["\#(print)"]}}]"#,
                 #"{"origins":["https://localhost","https://play.example"]}"#,
             ]
             for (path, text) in zip(Self.files, expected) {
