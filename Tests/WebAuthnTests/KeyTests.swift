@@ -78,6 +78,26 @@ struct KeyTests {
         }
     }
 
+    /// About half of all numbers are a coordinate y. The least ones that aren't are 2, 7, 8 and 11, and so are their
+    /// negatives: only y² counts.
+    @Test func `of EdDSA is a point of its curve`() throws {
+        var entries = try SimulatedPasskeyKey.edDSA().coseEntries
+        for y in 2..<12 as Range<UInt8> {
+            let negative = [0xED - y] + [UInt8](repeating: 0xFF, count: 30) + [0x7F]
+            for var point in [[y] + [UInt8](repeating: 0, count: 31), negative] {
+                for _ in 0..<2 {
+                    entries[3].1 = .bytes(point)
+                    #expect(fault(entries) == ([2, 7, 8, 11].contains(y) ? .notOnCurve : nil), "\(point)")
+                    point[31] ^= 0x80
+                }
+            }
+        }
+        for _ in 0..<100 {
+            let genuine = try SimulatedPasskeyKey.edDSA().coseEntries
+            #expect(fault(genuine) == nil)
+        }
+    }
+
     /// Of RFC 8032, section 5.1: 2^255 - 19 is written ED FF … 7F.
     @Test func `of EdDSA is no point of small order`() throws {
         let entries = try SimulatedPasskeyKey.edDSA().coseEntries

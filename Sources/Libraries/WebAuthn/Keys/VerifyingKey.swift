@@ -76,11 +76,12 @@ extension VerifyingKey {
         return try key.bytes(COSEKey.Label.x, count: length) + key.bytes(COSEKey.Label.y, count: length)
     }
 
-    /// OKP with crv Ed25519 (RFC 9053, section 7.2). Bytes that no point has verify no signature.
+    /// OKP with crv Ed25519 (RFC 9053, section 7.2).
     private static func ed25519(_ key: COSEKey) throws(PublicKeyFault) -> Curve25519.Signing.PublicKey {
         try key.requireParameters(4, keyType: 1, curve: 6)
         let bytes = try key.bytes(COSEKey.Label.x, count: lengthEd25519)
         guard !SmallOrderPoints.contains(bytes) else { throw .smallOrder }
+        guard EdwardsCurve.hasPoint(bytes) else { throw .notOnCurve }
         do { return try Curve25519.Signing.PublicKey(rawRepresentation: bytes) } catch { throw .notOnCurve }
     }
 
