@@ -34,8 +34,8 @@ package struct AccountSection: SettingSection {
         "ACCOUNT_SIGN_UP", default: .proven,
         "How an account begins: not at all, with credentials that upgrades accept, or by anyone.",
         details: """
-            Accounts that anyone could make are admitted only where a route has admit=passkey. An account ends after 90 days if nobody ever \
-            signs in to it.
+            Accounts that anyone could make are admitted only where a route has admit=passkey, and end after 90 days if nobody ever signs \
+            in to them.
             """)
     package let signUpsPerHour = LiveSetting<Int>.integer(
         "SIGN_UPS_PER_HOUR", default: SignUpLimits.defaultPerHour, 1...10_000, "accounts",
