@@ -39,8 +39,7 @@ package struct AccountSection: SettingSection {
             """)
     package let signUpsPerHour = LiveSetting<Int>.integer(
         "SIGN_UPS_PER_HOUR", default: SignUpLimits.defaultPerHour, 1...10_000, "accounts",
-        "New accounts of one client with a proof; without one of an IPv4 address or IPv6 /64; of a /48 ten times as many."
-    )
+        "New accounts of an IPv4 address or IPv6 /64; of a /48, and of a client with a proof, ten times as many.")
     package let maximumAccounts = LiveSetting<Int>.integer(
         "MAX_ACCOUNTS", default: AccountLimits.defaultMaximumAccounts, 1...10_000_000, "accounts",
         "Accounts in the store. No further ones are made.")
