@@ -60,12 +60,12 @@ struct SignUpTests {
         #expect(await bench.register(body, by: nil).refusal?.code == .rateLimited)
     }
 
-    @Test func `is limited by client with a proof, and by address for a shared one`() async throws {
-        var bench = try AccountBench(signUpsPerHour: 2)
+    @Test func `is limited by client with a proof, and by network for a shared one`() async throws {
+        var bench = try AccountBench(signUpsPerHour: 1)
         let shared = Principal(
             Identity(method: ClientCertificateMethod.name, subject: "team"), proof: ShownProof(.origin(.device)))
         for principal in [Principal.newcomer, shared] {
-            for _ in 0..<2 {
+            for _ in 0..<SignUpLimits.perClient {
                 bench.passkey = SimulatedPasskey(.es256())
                 _ = try await bench.signUp(by: principal)
             }

@@ -40,7 +40,7 @@ struct LimitsTableTests {
         for row in reactor + (costs + session).filter({ $0[1].contains(".") }) {
             #expect(Int(row[2]) == (try constant(row[1])), "\(row[1])")
         }
-        #expect(reactor.count == 130)
+        #expect(reactor.count == 131)
     }
 
     @Test func `covers everything that a reactor keeps`() throws {

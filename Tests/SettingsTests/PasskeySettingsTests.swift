@@ -69,6 +69,15 @@ import Testing
         #expect(passkeys.pages == ["https://play.mud.example.org"] && passkeys.origins == passkeys.pages)
     }
 
+    @Test(arguments: ["https://192.0.2.7", "https://mud.example.org,https://[2001:db8::1]:6200"])
+    func `a page at an address is refused`(origins: String) {
+        let settings = bench.least([
+            "PASSKEY_RP_ID": "mud.example.org", "PUBLIC_ORIGIN": "https://mud.example.org", "PASSKEY_ORIGINS": origins,
+        ])
+        #expect(
+            bench.problems(settings) == ["PASSKEY_ORIGINS holds a page at an IP address, where no passkey works"])
+    }
+
     @Test func `players have no shared secret`() {
         let settings = bench.least([
             "PASSKEY_RP_ID": "mud.example.org", "PUBLIC_ORIGIN": "https://mud.example.org",

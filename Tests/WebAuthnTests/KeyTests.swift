@@ -183,6 +183,26 @@ struct SignatureTests {
         } catch CeremonyError.malformedSignature {}
     }
 
+    /// 2 is the least coordinate y that no point has, so no private key belongs to it.
+    @Test func `of EdDSA verifies by no bytes that no point has`() async throws {
+        var stage = try PasskeyStage(.edDSA())
+        let record = try await stage.register().record
+        var entries = try SimulatedPasskeyKey.edDSA().coseEntries
+        entries[3].1 = .bytes([2] + [UInt8](repeating: 0, count: 31))
+        let key = try CredentialPublicKey(cose: CBORItem.map(entries).encoded)
+        let pointless = CredentialRecord(
+            id: record.id, publicKey: key, signCount: record.signCount, isBackupEligible: record.isBackupEligible,
+            isBackedUp: record.isBackedUp, isUserVerificationInitialized: record.isUserVerificationInitialized)
+        var response = try stage.response()
+        for signature in [response.signature] + ([0, 1] as [UInt8]).map({ [$0] + [UInt8](repeating: 0, count: 63) }) {
+            response.signature = signature
+            #expect(throws: CeremonyError.signatureMismatch) {
+                try AuthenticationVerifier(relyingParty: PasskeyStage.relyingParty).verify(
+                    response, challenge: PasskeyStage.challenge, credential: pointless)
+            }
+        }
+    }
+
     @Test func `of RSA-PSS isn't one of RS256`() async throws {
         guard case .rs256(let key) = PasskeyStage.rsaKey else { return }
         var stage = try PasskeyStage(PasskeyStage.rsaKey)

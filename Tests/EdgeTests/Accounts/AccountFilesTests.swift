@@ -36,6 +36,7 @@ extension EdgeTests {
             let good = GatewaySettings(targetPort: 1).setting("PUBLIC_ORIGIN", "https://mud.example").setting(
                 "PASSKEY_RP_ID", "mud.example"
             ).setting("ATTESTED_KEYS_PATH", directory.file("keys.sqlite"))
+            try directory.write("# none yet", to: "packed.pem")
             let wrong: [(GatewaySettings, String)] = [
                 (good.removing("PUBLIC_ORIGIN"), "PASSKEY_RP_ID"),
                 (good.setting("PASSKEY_RP_ID", "192.0.2.1"), "PASSKEY_RP_ID"),
@@ -44,6 +45,7 @@ extension EdgeTests {
                 (good.removing("PASSKEY_RP_ID").setting("ACCOUNT_SIGN_UP", "open"), "ACCOUNT_SIGN_UP"),
                 (good.setting("PASSKEY_ANDROID_APPS", "org.example.mud:AB"), "PASSKEY_ANDROID_APPS"),
                 (good.setting("PASSKEY_ATTESTATION", "required:/nowhere"), "PASSKEY_ATTESTATION"),
+                (good.setting("PASSKEY_ATTESTATION", "required:" + directory.path), "PASSKEY_ATTESTATION"),
             ]
             for (settings, name) in wrong {
                 let checked = try await GatewayProcess.run(["check-config"], settings)
@@ -83,8 +85,9 @@ extension EdgeTests {
             let print = Array(repeating: "AB", count: 32).joined(separator: ":")
             let expected = [
                 #"{"webcredentials":{"apps":["PORTCULL15.com.example.mudclient"]}}"#,
-                #"[{"relation":["delegate_permission/common.get_login_creds"],"target":{"namespace":"android_app","#
-                    + #""package_name":"org.example.mud","sha256_cert_fingerprints":["\#(print)"]}}]"#,
+                #"[{"relation":["delegate_permission/common.handle_all_urls","delegate_permission/common.get_login_creds"]"#
+                    + #","target":{"namespace":"android_app","package_name":"org.example.mud","#
+                    + #""sha256_cert_fingerprints":["\#(print)"]}}]"#,
                 #"{"origins":["https://localhost","https://play.example"]}"#,
             ]
             for (path, text) in zip(Self.files, expected) {

@@ -65,25 +65,25 @@ extension EdgeTests {
             expectSuccess(try await player.delete("account"))
         }
 
-        @Test func `strangers make few accounts, and so does each player with a proof`() async throws {
+        @Test func `strangers make few accounts, and each player with a proof ten times as many`() async throws {
             let bench = try await AccountEdge.start {
-                $0.setting("ACCOUNT_SIGN_UP", "open").setting("SIGN_UPS_PER_HOUR", 2)
+                $0.setting("ACCOUNT_SIGN_UP", "open").setting("SIGN_UPS_PER_HOUR", 1)
             }
-            for _ in 0..<2 { _ = try await bench.stranger() }
-            let third = try Player(at: bench.gateway)
-            let challenge = try Player.options(await third.creationOptions(showing: .nothing))
-            let answer = try await third.register(third.registration(over: challenge), showing: .nothing)
+            _ = try await bench.stranger()
+            let second = try Player(at: bench.gateway)
+            let challenge = try Player.options(await second.creationOptions(showing: .nothing))
+            let answer = try await second.register(second.registration(over: challenge), showing: .nothing)
             expectRefusal(answer, 429, "rate_limited")
             #expect(answer["retry-after"].flatMap { Int($0) }.map { $0 > 60 } == true, "\(answer)")
             for _ in 0..<3 { _ = try await bench.player() }
             let proof = PlayerProof.assertion(try await bench.apple.enrolledDevice(at: bench.gateway))
-            for _ in 0..<2 {
+            for _ in 0..<10 {
                 var player = try Player(at: bench.gateway)
                 try await player.signUp(showing: proof)
             }
-            let fourth = try Player(at: bench.gateway)
-            let further = try Player.options(await fourth.creationOptions(showing: proof))
-            let refused = try await fourth.register(fourth.registration(over: further), showing: proof)
+            let last = try Player(at: bench.gateway)
+            let further = try Player.options(await last.creationOptions(showing: proof))
+            let refused = try await last.register(last.registration(over: further), showing: proof)
             expectRefusal(refused, 429, "rate_limited")
         }
 

@@ -187,16 +187,26 @@ struct AccountContractTests {
     }
 
     @Test(arguments: AccountStoreKind.allCases)
-    func `removes accounts that nobody ever came back to, however they began`(kind: AccountStoreKind) async throws {
+    func `removes open accounts that nobody ever came back to, and no other`(kind: AccountStoreKind) async throws {
         let (store, owner) = try await kind.make()
         _ = try await store.begin(.sample(1, origin: .open, madeAt: 99), maximum: 10)
         _ = try await store.begin(.sample(2, origin: .open, madeAt: 100), maximum: 10)
         _ = try await store.begin(.sample(3, origin: .open, madeAt: 50), maximum: 10)
-        _ = try await store.begin(.sample(4, origin: .device, madeAt: 50), maximum: 10)
+        _ = try await store.begin(.sample(4, origin: .open, madeAt: 50), maximum: 10)
+        let certificate = try #require(AccountOrigin(.certificate, proof: [1]))
+        let development = try #require(AccountOrigin(.development, proof: [2]))
+        for (byte, origin) in zip(5..., [.device, .ticket, certificate, development]) {
+            _ = try await store.begin(.sample(UInt8(byte), origin: origin, madeAt: 50), maximum: 10)
+        }
         _ = try await store.use(.sample(3, time: 60), spending: nil)
-        #expect(try await store.expireAccounts(madeBefore: 100, at: 5_000) == 2)
-        #expect(try await store.accounts(after: nil, limit: 9).map(\.id) == [.sample(2), .sample(3)])
+        #expect(try await store.close(.sample(4), at: 60))
+        let others = try await store.accounts(after: .sample(1), limit: 9)
+        #expect(others.map(\.id) == (2...8 as ClosedRange<UInt8>).map { .sample($0) })
+        #expect(try await store.expireAccounts(madeBefore: 100, at: 5_000) == 1)
+        #expect(try await store.accounts(after: nil, limit: 9) == others)
         #expect(try await store.expireAccounts(madeBefore: 100, at: 5_000) == 0)
+        // Whoever kept a passkey for later gets in.
+        #expect(try await store.use(.sample(5, time: 6_000), spending: nil) == .used)
         withExtendedLifetime(owner) {}
     }
 }

@@ -51,10 +51,16 @@ package struct PlatformFiles: Sendable {
         object { $0.member("webcredentials", json: object { $0.member("apps", apps) }) }
     }
 
+    /// Android lets an app use passkeys only if it may handle the domain's addresses, too; its password managers look
+    /// for the other relation.
+    private static let relations = [
+        "delegate_permission/common.handle_all_urls", "delegate_permission/common.get_login_creds",
+    ]
+
     private static func assetLinks(_ apps: [AndroidApp]) -> [UInt8] {
         let statements = apps.map { app in
             object {
-                $0.member("relation", ["delegate_permission/common.get_login_creds"])
+                $0.member("relation", relations)
                 $0.member(
                     "target",
                     json: object {

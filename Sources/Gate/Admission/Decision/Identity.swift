@@ -1,5 +1,6 @@
 import Crypto
 import FoundationEssentials
+import WireText
 
 /// A client's identity: the method that verified it, and its name among that method's clients. Sessions, tickets,
 /// lists, logs and the PROXY header use it unchanged.
@@ -26,6 +27,11 @@ package struct Identity: Hashable, Sendable {
 
     /// 32 bytes for every method, for comparing identities in constant time, and for naming clients in a shared store.
     package var mark: [UInt8] { Self.mark(method: method.label, subject: subject) }
+
+    /// As ``mark``, of those among many holders who come from one network.
+    func mark(at network: AddressPrefix) -> [UInt8] {
+        Self.mark(method: method.label, subject: "\(subject ?? "") \(network.text)")
+    }
 
     static func mark(method label: String, subject: String?) -> [UInt8] {
         Array(SHA256.hash(data: Array(label.utf8) + [0] + Array((subject ?? "").utf8)))

@@ -1,24 +1,25 @@
 package import KeyStore
 package import WireText
 
-/// `SIGN_UPS_PER_HOUR`: the accounts that a client with a proof may make, and those without one at an address. A
-/// network that has many /64s has no more than ``perNetwork`` times as many as one of them. And the changes of an
-/// account.
+/// `SIGN_UPS_PER_HOUR`: the accounts that clients without a proof may make at an address. A network that has many /64s
+/// has no more than ``perNetwork`` times as many as one of them, and a client with a proof ``perClient`` times as many.
+/// And the changes of an account.
 package struct SignUpLimits: Sendable {
     package static let defaultPerHour = 5
     /// An IPv6 /48 has this many times the accounts of a /64.
     package static let perNetwork = 10
+    /// A client with a proof has this many times the accounts of an address without one.
+    package static let perClient = 10
     /// Passkeys and devices that join an account or leave it in an hour, at one gateway. Each removal is told to all.
     package static let changesPerHour = 40
 
     private let addresses: RateTable
     private let networks: RateTable
-    /// By the identities' marks.
+    /// By the marks of identities. A proof that strangers share has one for each of their networks.
     private let clients: RateLimiter<[UInt8]>
     private let changes: RateLimiter<AccountID>
 
-    /// - Parameter perHour: of a client, an IPv4 address, or an IPv6 /64. It is read at each event, as ``RateTable``
-    ///   says.
+    /// - Parameter perHour: of an IPv4 address, or an IPv6 /64. It is read at each event, as ``RateTable`` says.
     package init(
         perHour: @autoclosure @escaping @Sendable () -> Int = defaultPerHour,
         maximumEntries: Int = RateTable.defaultMaximumEntries
@@ -28,7 +29,9 @@ package struct SignUpLimits: Sendable {
         networks = RateTable(
             limit: perHour().multipliedReportingOverflow(by: Self.perNetwork).partialValue, window: hour,
             maximumEntries: maximumEntries)
-        clients = RateLimiter(limit: perHour(), window: hour, maximumEntries: maximumEntries)
+        clients = RateLimiter(
+            limit: perHour().multipliedReportingOverflow(by: Self.perClient).partialValue, window: hour,
+            maximumEntries: maximumEntries)
         changes = RateLimiter(limit: Self.changesPerHour, window: hour, maximumEntries: maximumEntries)
     }
 
@@ -38,10 +41,11 @@ package struct SignUpLimits: Sendable {
         return address.isIPv4 ? nil : refusal(networks.count(address.network48, at: time))
     }
 
-    /// The same for a client with a proof; strangers who share one are told apart by their addresses.
+    /// The same for a client with a proof; strangers who share one are told apart by their networks.
     package func refuse(_ principal: Principal, at address: IPAddress, _ time: MonotonicTime) -> Refusal? {
-        guard principal.identity.method.holders != .several else { return refuse(address, at: time) }
-        return refusal(clients.count(principal.identity.mark, at: time))
+        let identity = principal.identity
+        let mark = identity.method.holders == .several ? identity.mark(at: address.network48) : identity.mark
+        return refusal(clients.count(mark, at: time))
     }
 
     /// Counts a change of an account.

@@ -40,6 +40,7 @@ extension ConfigurationLoader {
             return nil
         }
         checkOrigin(origin)
+        if accounts.origins.contains(where: Self.isAtAddress) { refuseAddresses() }
         refuseWithSecret()
         let pages = accounts.origins.isEmpty ? [origin] : accounts.origins
         let appOrigin = "https://" + id
@@ -55,8 +56,7 @@ extension ConfigurationLoader {
 
     /// Browsers offer passkeys at no address, and without TLS on this machine only.
     private mutating func checkOrigin(_ origin: String) {
-        let host = WebOrigin(origin)?.host ?? ""
-        let isAddress = NetworkHost.ipv4(host) != nil || host.utf8.first == UInt8(ascii: "[")
+        let (host, isAddress) = (WebOrigin(origin)?.host ?? "", Self.isAtAddress(origin))
         let isPlain = !origin.utf8.starts(with: "https://".utf8) && !host.hasSameBytes(as: "localhost")
         guard isAddress || isPlain else { return }
         refuse(
@@ -64,6 +64,17 @@ extension ConfigurationLoader {
             isAddress ? "is an IP address, where no passkey works" : "has no TLS, without which no passkey works",
             "Set it to the https origin of the domain, or remove PASSKEY_RP_ID.",
             involving: [settings.accounts.relyingPartyID, settings.tickets.publicOrigin])
+    }
+
+    private mutating func refuseAddresses() {
+        refuse(
+            settings.accounts.origins, "holds a page at an IP address, where no passkey works",
+            "Name pages by their domains.")
+    }
+
+    private static func isAtAddress(_ origin: String) -> Bool {
+        let host = WebOrigin(origin)?.host ?? ""
+        return NetworkHost.ipv4(host) != nil || host.utf8.first == UInt8(ascii: "[")
     }
 
     /// No page and no app of a player has one.
@@ -123,9 +134,9 @@ extension ConfigurationLoader {
             guard NamedFile.resolved(path) != nil else { continue }
             do {
                 let text = try NamedFile.text(path, subject: "names a directory whose \(format.rawValue).pem ")
-                anchors[format] = try PEMDocument.parseMultiple(pemString: text).map {
-                    try Certificate(pemDocument: $0)
-                }
+                let roots = try PEMDocument.parseMultiple(pemString: text).map { try Certificate(pemDocument: $0) }
+                guard !roots.isEmpty else { throw NoCertificate() }
+                anchors[format] = roots
             } catch let problem as SettingProblem {
                 fail(settings.accounts.attestation, problem.problem, problem.remedy)
             } catch {
@@ -142,4 +153,6 @@ extension ConfigurationLoader {
         }
         return anchors
     }
+
+    private struct NoCertificate: Error {}
 }

@@ -34,13 +34,12 @@ package struct AccountSection: SettingSection {
         "ACCOUNT_SIGN_UP", default: .proven,
         "How an account begins: not at all, with credentials that upgrades accept, or by anyone.",
         details: """
-            Accounts that anyone could make are admitted only where a route has admit=passkey. An account ends after 90 days if nobody ever \
-            signs in to it.
+            Accounts that anyone could make are admitted only where a route has admit=passkey, and end after 90 days if nobody ever signs \
+            in to them.
             """)
     package let signUpsPerHour = LiveSetting<Int>.integer(
         "SIGN_UPS_PER_HOUR", default: SignUpLimits.defaultPerHour, 1...10_000, "accounts",
-        "New accounts of one client with a proof; without one of an IPv4 address or IPv6 /64; of a /48 ten times as many."
-    )
+        "New accounts of an IPv4 address or IPv6 /64; of a /48, and of a client with a proof, ten times as many.")
     package let maximumAccounts = LiveSetting<Int>.integer(
         "MAX_ACCOUNTS", default: AccountLimits.defaultMaximumAccounts, 1...10_000_000, "accounts",
         "Accounts in the store. No further ones are made.")

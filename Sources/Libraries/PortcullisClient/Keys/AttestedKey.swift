@@ -91,8 +91,8 @@ actor AttestedKey {
         }
     }
 
-    /// What was begun is repeated while its challenge is usable. After that, or when the gate refuses the challenge, the
-    /// key is tried if it may be registered, and otherwise registered from the beginning.
+    /// What was begun is repeated while its challenge is usable. After that, or when the gate refuses the challenge,
+    /// the key is tried if it may be registered, and otherwise registered from the beginning.
     private func registerPending(_ dialect: KeyRegistration) async throws -> Registered {
         let identifier = try await pendingKey()
         guard let begun = held else { return try await begin(identifier, dialect) }

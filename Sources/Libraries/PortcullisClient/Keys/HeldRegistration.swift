@@ -8,8 +8,8 @@ struct KeyRegistration: Sendable {
 
 /// A registration that was begun, while its challenge is usable.
 ///
-/// Apple attests a key once, and after `serverUnavailable` over the same hash alone. So another attempt repeats what was
-/// begun, in the dialect that has begun it: a new challenge would cost a new key.
+/// Apple attests a key once, and after `serverUnavailable` over the same hash alone. So another attempt repeats what
+/// was begun, in the dialect that has begun it: a new challenge would cost a new key.
 struct HeldRegistration: Sendable {
     let identifier: String
     let challenge: HeldChallenge

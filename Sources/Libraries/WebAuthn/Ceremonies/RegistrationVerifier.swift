@@ -88,7 +88,7 @@ extension RegistrationVerifier {
     /// 20. "Verify that the "alg" parameter in the credential public key in authData matches the alg attribute of one
     /// of the items in pkOptions.pubKeyCredParams."
     ///
-    /// The other parameters must be those of that algorithm, and a point must be on its curve.
+    /// The other parameters must be those of that algorithm, and a point of a NIST curve must be on it.
     private func verifyAlgorithm(_ credential: AttestedCredential) throws(CeremonyError) -> CredentialPublicKey {
         let number = credential.key.algorithm
         guard policy.algorithms.contains(where: { $0.rawValue == number }) else { throw .algorithmNotAllowed(number) }

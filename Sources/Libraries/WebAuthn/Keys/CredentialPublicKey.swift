@@ -1,6 +1,7 @@
 import Crypto
 
-/// A credential's public key. It was checked: points are on their curves, and RSA keys have 2,048 to 4,096 bits.
+/// A credential's public key. It was checked: points of P-256 and P-384 are on their curves, Ed25519 keys aren't of
+/// small order, and RSA keys have 2,048 to 4,096 bits. Ed25519 bytes that no point has verify no signature.
 public struct CredentialPublicKey: Hashable, Sendable {
     public let algorithm: CredentialAlgorithm
     /// The COSE_Key as the authenticator wrote it. Store it to verify authentications.

@@ -9,8 +9,8 @@ import X509
     import Foundation
 #endif
 
-/// A public key that verifies signatures of one algorithm. Points are on their curves, and moduli within their limits:
-/// there is no other value of this type.
+/// A public key that verifies signatures of one algorithm. Points of the NIST curves are on them, and moduli within
+/// their limits: there is no other value of this type. Ed25519 bytes that no point has verify no signature.
 enum VerifyingKey: Sendable {
     case es256(P256.Signing.PublicKey)
     case es384(P384.Signing.PublicKey)
@@ -76,7 +76,7 @@ extension VerifyingKey {
         return try key.bytes(COSEKey.Label.x, count: length) + key.bytes(COSEKey.Label.y, count: length)
     }
 
-    /// OKP with crv Ed25519 (RFC 9053, section 7.2). Bytes that no point has verify no signature.
+    /// OKP with crv Ed25519 (RFC 9053, section 7.2). Whether a point has the bytes isn't checked here.
     private static func ed25519(_ key: COSEKey) throws(PublicKeyFault) -> Curve25519.Signing.PublicKey {
         try key.requireParameters(4, keyType: 1, curve: 6)
         let bytes = try key.bytes(COSEKey.Label.x, count: lengthEd25519)

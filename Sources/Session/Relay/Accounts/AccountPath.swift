@@ -48,8 +48,26 @@ enum AccountPath: Equatable {
 
     private static func name(in text: Substring, after prefix: String) -> String? {
         guard text.hasBytePrefix(prefix) else { return nil }
-        let name = String(text.droppingBytes(prefix.utf8.count))
-        return name.utf8.isEmpty || name.utf8.contains(UInt8(ascii: "/")) ? nil : name
+        let name = text.droppingBytes(prefix.utf8.count)
+        return name.utf8.isEmpty || name.utf8.contains(UInt8(ascii: "/")) ? nil : unescaped(name)
+    }
+
+    /// The answers name devices in base64, whose `/`, `+` and `=` clients escape in a path (RFC 3986, section 2.1).
+    ///
+    /// - Returns: nil for a malformed escape, which no request has.
+    private static func unescaped(_ name: Substring) -> String? {
+        var (bytes, rest) = ([UInt8](), Array(name.utf8)[...])
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(Hexadecimal.value(of:)),
+                let low = rest.popFirst().flatMap(Hexadecimal.value(of:))
+            else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     var methods: [RequestMethod] {

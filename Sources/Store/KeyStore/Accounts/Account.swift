@@ -27,8 +27,11 @@ package struct Account: Sendable, Equatable {
         AccountStanding(id: id, origin: origin, isClosed: isClosed, passkeys: Set(passkeys.map(\.mark)))
     }
 
-    /// Whether nobody has signed in to it, and it was made before the given time.
-    package func isUnused(madeBefore time: Int64) -> Bool { lastUsedAt == nil && madeAt < time }
+    /// Whether anyone could make it, before the given time, and nobody has signed in to it. A closed one stays listed,
+    /// and so does one with a proof: its passkey may be kept for the day on which the device is lost.
+    package func isUnused(madeBefore time: Int64) -> Bool {
+        origin.kind == .open && lastUsedAt == nil && closedAt == nil && madeAt < time
+    }
 }
 
 /// How an account began.

@@ -91,7 +91,7 @@ package enum AccountLimits {
     package static let maximumPublicKeyBytes = 1_024
     package static let aaguidBytes = 16
     package static let maximumAttestationBytes = 32
-    /// How long an account stays if nobody ever signs in: 90 days.
+    /// How long an account that anyone could make stays if nobody ever signs in: 90 days.
     package static let unusedMilliseconds: Int64 = 90 * 86_400_000
     /// How long a store tells that a passkey was removed, or an account: 30 days. All gateways have heard of it after a
     /// second.

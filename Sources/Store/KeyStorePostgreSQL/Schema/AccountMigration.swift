@@ -19,7 +19,8 @@ extension PostgreSQLSchema.Migration {
             last_used_at int8,
             closed_at int8
         ) WITH (fillfactor = 70);
-        CREATE INDEX account_unused ON portcullis.account (made_at) WHERE last_used_at IS NULL;
+        CREATE INDEX account_unused ON portcullis.account (made_at)
+            WHERE origin = \(AccountOrigin.Kind.open.rawValue) AND last_used_at IS NULL AND closed_at IS NULL;
         -- flags: 1 eligible for backups, 2 backed up, 4 the user was verified when it was made
         CREATE TABLE portcullis.passkey (
             mark bytea PRIMARY KEY CHECK (octet_length(mark) = \(PasskeyMark.length)),
@@ -276,7 +277,8 @@ extension PostgreSQLSchema.Migration {
         BEGIN
             DELETE FROM portcullis.account WHERE account_id = ANY (ARRAY(
                 SELECT a.account_id FROM portcullis.account a
-                WHERE a.last_used_at IS NULL AND a.made_at < made_before
+                WHERE a.origin = \(AccountOrigin.Kind.open.rawValue) AND a.last_used_at IS NULL
+                    AND a.closed_at IS NULL AND a.made_at < made_before
                 ORDER BY a.made_at LIMIT batch FOR UPDATE SKIP LOCKED));
             GET DIAGNOSTICS gone = ROW_COUNT;
             -- The oldest, so that it is short, and without waiting for who removes some of them.

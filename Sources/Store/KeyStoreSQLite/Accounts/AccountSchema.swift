@@ -7,10 +7,14 @@ import KeyStore
 enum AccountSchema {
     static let tables = ["account", "passkey", "account_device", "account_end", "account_end_change"]
 
+    /// The part of ``Account/isUnused(madeBefore:)`` that an index can have.
+    static let unused =
+        "origin = \(AccountOrigin.Kind.open.rawValue) AND last_used_at IS NULL AND closed_at IS NULL"
+
     /// The indexes, by name, table, and columns with their condition.
     static let indexes = [
         ("passkey_account", "passkey", "(account_id)"), ("account_device_account", "account_device", "(account_id)"),
-        ("account_unused", "account", "(made_at) WHERE last_used_at IS NULL"),
+        ("account_unused", "account", "(made_at) WHERE \(unused)"),
         ("account_end_time", "account_end", "(ended_at)"),
     ]
 

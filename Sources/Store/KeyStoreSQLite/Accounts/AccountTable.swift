@@ -75,7 +75,7 @@ enum AccountTable {
 
     static func unused(madeBefore time: Int64, limit: Int, in database: Database) throws -> [AccountID] {
         let statement = try database.cachedStatement(
-            sql: "SELECT account_id FROM account WHERE last_used_at IS NULL AND made_at < ? LIMIT ?")
+            sql: "SELECT account_id FROM account WHERE \(AccountSchema.unused) AND made_at < ? LIMIT ?")
         return try Row.fetchAll(statement, arguments: [time, limit]).map { try StoredValue.account($0[0]) }
     }
 
