@@ -5,8 +5,10 @@ import Testing
 extension EdgeTests {
     /// A device that has joined an account signs its player in.
     @Suite struct DeviceSignInTests {
-        private func joined() async throws -> (bench: RefreshEdge, player: Player, device: TestDevice) {
-            let bench = try await RefreshEdge.start()
+        private func joined(
+            _ change: (GatewaySettings) -> GatewaySettings = { $0 }
+        ) async throws -> (bench: RefreshEdge, player: Player, device: TestDevice) {
+            let bench = try await RefreshEdge.start(change)
             var player = try await bench.signedIn()
             let device = try await bench.apple.enrolledDevice(at: bench.gateway)
             expectSuccess(try await player.join(device))
@@ -92,6 +94,26 @@ extension EdgeTests {
             try await player.expectSignedOut()
             let body = try player.deviceSignIn(device, over: try await player.deviceSignInChallenge())
             expectRefusal(try await player.authenticate(byDevice: body), 403, "key_revoked")
+        }
+
+        @Test func `a player whom it has signed in is blocked with its key`() async throws {
+            let directory = try TemporaryDirectory()
+            let list = try directory.write("", to: "blocked")
+            let (bench, owner, device) = try await joined { $0.setting("BLOCK_LIST_PATH", list) }
+            var player = try owner.onAnotherDevice()
+            try await player.signIn(by: device)
+            let (socket, kept) = (try await player.open(), try await owner.open())
+            try directory.write("key \(device.keyID)\n", to: "blocked")
+            try await bench.gateway.reload()
+            try await Edge.expectBlocked(socket)
+            expectRefusal(try await bench.gateway.refusal(player.handshake()), 403, "device_blocked")
+            expectRefusal(try await player.ask("GET", "/api/auth/devices"), 403, "device_blocked")
+            expectRefusal(try await player.tryRefresh(), 403, "device_blocked")
+            try await Edge.expectEcho(kept)
+            try directory.write("", to: "blocked")
+            try await bench.gateway.reload()
+            try await player.refresh()
+            try await Edge.expectEcho(player.open())
         }
     }
 }
