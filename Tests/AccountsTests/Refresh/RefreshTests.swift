@@ -103,6 +103,20 @@ struct RefreshTests {
         #expect(bench.store.families(of: account).isEmpty)
     }
 
+    @Test mutating func `isn't used up while no use can be recorded, and its proof isn't either`() async throws {
+        let first = try #require(try await signIn().refresh).text
+        let (bench, before) = (self.bench, self.bench.store.families(of: account))
+        let request = bench.request(
+            Self.path, #"{"refreshToken":"\#(first)"}"#, proof: try bench.proof(Self.path, at: start), at: start)
+        let full = Refusal(.auditUnavailable, detail: "full")
+        let refused = await Refresh(bench.services).validate(
+            request, by: bench.gate, unless: { _ in nil }, or: { full })
+        #expect(refused.refusal?.code == .auditUnavailable)
+        #expect(bench.store.families(of: account) == before)
+        let used = await Refresh(bench.services).validate(request, by: bench.gate) { _ in nil }
+        #expect(used.token != nil && bench.store.families(of: account) != before)
+    }
+
     @Test mutating func `is refused with another key, and stays good`() async throws {
         let first = try #require(try await signIn().refresh).text
         let thief = try AccountBench(sharing: bench)

@@ -25,12 +25,16 @@ package struct Refresh: Sendable {
 
     package init(_ services: AccountServices) { self.services = services }
 
-    /// Not for reactors: it verifies signatures and waits for the store. The order is rate, failures, body, proof, then
-    /// ``RefreshSteps``.
+    /// Not for reactors: it verifies signatures and waits for the store. The order is rate, failures, body, proof, the
+    /// audit log, then ``RefreshSteps``.
     ///
-    /// - Parameter refuse: for the block list, with each name of the account and with the device that began the family.
+    /// - Parameters:
+    ///   - refuse: for the block list, with each name of the account and with the device that began the family.
+    ///   - unrecorded: why no use can be recorded now. Then the token isn't used up: whoever loses the answer may repeat
+    ///     a use for a while only.
     package func validate(
-        _ request: TokenRequest, by gate: Gate, unless refuse: @escaping @Sendable (Identity) -> Refusal?
+        _ request: TokenRequest, by gate: Gate, unless refuse: @escaping @Sendable (Identity) -> Refusal?,
+        or unrecorded: () -> Refusal? = { nil }
     ) async -> SignInOutcome {
         let (address, time) = (request.address, request.moment.monotonic)
         if let refusal = services.limits.refuseToken(to: address, at: time)
@@ -42,6 +46,7 @@ package struct Refresh: Sendable {
             let body = try AccountBody(request.body, maximumBytes: services.maximumBodyBytes)
             let token = try body.refreshToken()
             let proof = try services.tokens.checkProof(of: request)
+            if let refusal = unrecorded() { throw RefusedRequest(refusal) }
             let steps = RefreshSteps(token, proof, services, at: request.moment, unless: refuse)
             let refreshed: Refreshed
             switch await Decision(steps).run(at: request.moment, asking: services.waiting) {
