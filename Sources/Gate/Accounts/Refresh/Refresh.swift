@@ -11,7 +11,7 @@ import WebAuthn
 /// sealed under a key that only the token before it gives. So:
 ///
 /// - Who repeats the last use (the loser of a race, a client that lost the answer, a phone that slept) gets the same
-///   successor, as long as that is unused.
+///   successor, as long as that is unused: within `REFRESH_REPEAT_SECONDS` as often as he likes, later once.
 /// - Who uses an older token has it from somewhere else: the family ends, and with it its access tokens, tickets and
 ///   sessions (``RefreshRefusals/reused(_:)``).
 /// - Who hasn't the key is refused, and changes nothing. So a thief of a token can't log a player out.
@@ -31,7 +31,7 @@ package struct Refresh: Sendable {
     /// - Parameters:
     ///   - refuse: for the block list, with each name of the account and with the device that began the family.
     ///   - unrecorded: why no use can be recorded now. Then the token isn't used up: whoever loses the answer may repeat
-    ///     a use for a while only.
+    ///     a use for a while, and later once only.
     package func validate(
         _ request: TokenRequest, by gate: Gate, unless refuse: @escaping @Sendable (Identity) -> Refusal?,
         or unrecorded: () -> Refusal? = { nil }

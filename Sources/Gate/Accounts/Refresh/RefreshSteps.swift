@@ -116,7 +116,7 @@ enum RefreshRefusals {
     }
 
     static func repeatedTooOften(_ account: AccountID) -> RefusedRequest {
-        refusal("refresh token: its late repetition was too long ago", .refreshRepeat, of: account)
+        refusal("refresh token: its use was repeated late before", .refreshRepeat, of: account)
     }
 
     static func reused(_ account: AccountID) -> RefusedRequest {
