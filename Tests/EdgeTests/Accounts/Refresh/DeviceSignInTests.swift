@@ -83,6 +83,20 @@ extension EdgeTests {
             }
         }
 
+        /// Each has a key of its own, and one place is taken.
+        @Test func `strangers' sign-ins take no place among the used proofs`() async throws {
+            let places = 16
+            let bench = try await RefreshEdge.start { $0.setting("MAX_SPENT_PROOFS", places) }
+            let owner = try await bench.signedIn()
+            for _ in 1..<places {
+                let (stranger, device) = (try owner.onAnotherDevice(), try bench.apple.device())
+                let body = try stranger.deviceSignIn(device, over: try await stranger.deviceSignInChallenge())
+                expectRefusal(try await stranger.authenticate(byDevice: body), 401, "unknown_key")
+            }
+            var player = try owner.onAnotherDevice()
+            try await player.signIn()
+        }
+
         @Test func `what the operator has revoked or closed signs nobody in`() async throws {
             let (bench, owner, device) = try await joined()
             var player = try owner.onAnotherDevice()
