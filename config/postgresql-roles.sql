@@ -65,7 +65,7 @@ GRANT UPDATE (sign_count, flags, last_used_at) ON portcullis.passkey TO :"gatewa
 GRANT UPDATE (label) ON portcullis.account_device TO :"gateway";
 -- It begins, uses and ends families of refresh tokens. It can move none to another account or key.
 GRANT INSERT, DELETE ON portcullis.refresh_family TO :"gateway";
-GRANT UPDATE (hash, last_hash, sealed, last_expires_at, repeated_late_at, used_at, expires_at) ON portcullis.refresh_family TO :"gateway";
+GRANT UPDATE (hash, last_hash, sealed, last_expires_at, repeated_late, used_at, expires_at) ON portcullis.refresh_family TO :"gateway";
 GRANT UPDATE (epoch, marked, place, timeline, standbys) ON portcullis.refresh_home TO :"gateway";
 -- With ADMIN_CONSOLE=on gateways revoke and restore keys, and revoke development tokens, too:
 -- GRANT UPDATE (revoked_at, revocation_reason) ON portcullis.device_key TO :"gateway";

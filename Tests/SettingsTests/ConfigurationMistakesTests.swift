@@ -56,6 +56,20 @@ struct ConfigurationMistakesTests {
         #expect(try secured(["mud.internal"], passing).count == 1)
     }
 
+    @Test(arguments: [
+        ("TLS_CERT_PATH", "/cert.pem"), ("TLS_KEY_PATH", "/key.pem"), ("TLS_MIN_VERSION", "1.3"),
+        ("NEXT_CERT_PATH", "/next.pem"),
+    ]) func `a setting of TLS is warned of where TLS is off`(name: String, value: String) throws {
+        #expect(
+            try bench.warnings(bench.least([name: value])) == [
+                "\(name): has no effect while INBOUND_TLS_MODE is off."
+            ])
+    }
+
+    @Test func `the oldest version of TLS isn't warned of where TLS is on`() throws {
+        #expect(try bench.warnings(bench.secured(["TLS_MIN_VERSION": "1.3"])) == [])
+    }
+
     @Test func `a listener for metrics alone isn't warned of`() throws {
         let noApps = bench.least([
             "APPATTEST_TEAM_ID": nil, "APPATTEST_BUNDLE_ID": nil, "CONTROL_SOCKET_PATH": bench.folder + "/c.sock",

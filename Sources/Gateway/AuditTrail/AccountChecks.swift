@@ -21,7 +21,7 @@ extension AdmissionCheck {
         case .refreshKey: "the proof is of the family's key"
         case .refreshLifetime: "the refresh token has not expired"
         case .refreshUnused: "the refresh token's successor was not used"
-        case .refreshRepeat: "the refresh token is repeated soon, or soon after a late repetition"
+        case .refreshRepeat: "the refresh token is repeated soon, or later for the first time"
         default: nil
         }
     }
@@ -59,7 +59,7 @@ extension AdmissionCheck {
         case .refreshUnused:
             "Two use the tokens of one family, or a client doesn't store the successor before it uses it. The family has ended: the player signs in again."
         case .refreshRepeat:
-            "The client has lost the answers to the use and to a late repetition, each for REFRESH_REPEAT_SECONDS. The player signs in again."
+            "The client has lost the answers to the use and to a repetition after REFRESH_REPEAT_SECONDS. Nothing was revoked. The player signs in again."
         default: nil
         }
     }

@@ -83,7 +83,7 @@ struct AccountsCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "sign-out", abstract: "End an account's sign-ins, and close its sessions.",
             discussion: """
-                Players come back with their passkeys. With --all all accounts: after a database was set back to a point in time.
+                Players come back with their passkeys. With --all all accounts: after a base backup of the database was restored.
                 """)
 
         @OptionGroup var options: Options

@@ -60,13 +60,14 @@ struct RefreshTests {
         for milliseconds in [0, 59_000, 60_000] {
             #expect(try token(of: try await refresh(with: first, at: start + milliseconds)) == successor)
         }
-        // A phone that slept, and loses answers, too.
-        for milliseconds in [0, 1_000, 60_000] {
-            #expect(
-                try token(of: try await refresh(with: first, at: start + (8 * 3_600_000 + milliseconds))) == successor)
+        // A phone that slept.
+        let later = start + 8 * 3_600_000
+        #expect(try token(of: try await refresh(with: first, at: later)) == successor)
+        for milliseconds in [0, 1_000, 3_600_000] {
+            let again = try #require(try await refresh(with: first, at: later + milliseconds).refusal)
+            #expect(again.status == 401 && again.code == .invalidToken && again.failed.check == .refreshRepeat)
+            #expect(again.signer == account.text)
         }
-        let again = try await refresh(with: first, at: start + 9 * 3_600_000)
-        #expect(again.refusal?.code == .invalidToken && again.refusal?.failed.check == .refreshRepeat)
         #expect(try await refresh(with: successor, at: start + 9 * 3_600_000).token != nil)
     }
 
@@ -101,6 +102,20 @@ struct RefreshTests {
         let theft = try #require(try await refresh(with: first).refusal)
         #expect(theft.code == .rateLimited && theft.failed.check == .refreshUnused && theft.signer == account.text)
         #expect(bench.store.families(of: account).isEmpty)
+    }
+
+    @Test mutating func `isn't used up while no use can be recorded, and its proof isn't either`() async throws {
+        let first = try #require(try await signIn().refresh).text
+        let (bench, before) = (self.bench, self.bench.store.families(of: account))
+        let request = bench.request(
+            Self.path, #"{"refreshToken":"\#(first)"}"#, proof: try bench.proof(Self.path, at: start), at: start)
+        let full = Refusal(.auditUnavailable, detail: "full")
+        let refused = await Refresh(bench.services).validate(
+            request, by: bench.gate, unless: { _ in nil }, or: { full })
+        #expect(refused.refusal?.code == .auditUnavailable)
+        #expect(bench.store.families(of: account) == before)
+        let used = await Refresh(bench.services).validate(request, by: bench.gate) { _ in nil }
+        #expect(used.token != nil && bench.store.families(of: account) != before)
     }
 
     @Test mutating func `is refused with another key, and stays good`() async throws {

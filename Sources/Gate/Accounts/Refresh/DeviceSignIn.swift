@@ -33,7 +33,7 @@ package struct DeviceSignIn: Sendable {
     }
 
     /// Not for reactors. The body has `assertion`, as for a device that joins. The order is rate, failures, body,
-    /// proof, challenge, assertion, account, block list.
+    /// proof, challenge, assertion, account, block list. The proof takes its place once the assertion is verified.
     ///
     /// - Parameter refuse: for the block list, with the device and with each name of the account.
     package func signIn(
@@ -73,13 +73,13 @@ package struct DeviceSignIn: Sendable {
             assertion.challenge, for: .deviceAuthentication, binding: unspent.key.thumbprint.bytes,
             at: moment.monotonic
         ).spent()
-        // The challenge is used once in the fleet, and is bound to the proof's key.
-        let own = services.tokens.claim(unspent, at: .token, moment, freshBy: .challenge).own
-        let proof = try services.tokens.conclude(unspent, by: own.found(with: .challenge), in: moment)
         let id = try await devices.verifyDevice(
             assertion.id, assertion.object,
             over: Self.clientDataHash(assertion.challenge, for: unspent.key.thumbprint.bytes), spending: challenge,
             asking: services.keys, at: moment)
+        // The challenge was used once in the fleet, and is bound to the proof's key.
+        let own = services.tokens.claim(unspent, at: .token, moment, freshBy: .challenge).own
+        let proof = try services.tokens.conclude(unspent, by: own.found(with: .challenge), in: moment)
         let account = try await stored { () throws(KeyRegistryError) in try await services.store.account(ofDevice: id) }
         guard let account else { throw Self.notJoined }
         let found = try await stored { () throws(KeyRegistryError) in

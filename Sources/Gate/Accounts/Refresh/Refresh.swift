@@ -11,7 +11,7 @@ import WebAuthn
 /// token sealed under a key that only the token before it gives. So:
 ///
 /// - Who repeats the last use (the loser of a race, a client that lost the answer, a phone that slept) gets the same
-///   successor, as long as that is unused.
+///   successor, as long as that is unused: within `REFRESH_REPEAT_SECONDS` as often as he likes, later once.
 /// - Who uses an older token has it from somewhere else: the family ends, and with it its access tokens, tickets and
 ///   sessions (``RefreshRefusals/reused(_:)``).
 /// - Who hasn't the key is refused, and changes nothing. So a thief of a token can't log a player out.
@@ -25,12 +25,16 @@ package struct Refresh: Sendable {
 
     package init(_ services: AccountServices) { self.services = services }
 
-    /// Not for reactors: it verifies signatures and waits for the store. The order is rate, failures, body, proof, then
-    /// ``RefreshSteps``.
+    /// Not for reactors: it verifies signatures and waits for the store. The order is rate, failures, body, proof, the
+    /// audit log, then ``RefreshSteps``.
     ///
-    /// - Parameter refuse: for the block list, with each name of the account and with the device that began the family.
+    /// - Parameters:
+    ///   - refuse: for the block list, with each name of the account and with the device that began the family.
+    ///   - unrecorded: why no use can be recorded now. Then the token isn't used up: whoever loses the answer may
+    ///     repeat a use for a while, and later once only.
     package func validate(
-        _ request: TokenRequest, by gate: Gate, unless refuse: @escaping @Sendable (Identity) -> Refusal?
+        _ request: TokenRequest, by gate: Gate, unless refuse: @escaping @Sendable (Identity) -> Refusal?,
+        or unrecorded: () -> Refusal? = { nil }
     ) async -> SignInOutcome {
         let (address, time) = (request.address, request.moment.monotonic)
         if let refusal = services.limits.refuseToken(to: address, at: time)
@@ -42,6 +46,7 @@ package struct Refresh: Sendable {
             let body = try AccountBody(request.body, maximumBytes: services.maximumBodyBytes)
             let token = try body.refreshToken()
             let proof = try services.tokens.checkProof(of: request)
+            if let refusal = unrecorded() { throw RefusedRequest(refusal) }
             let steps = RefreshSteps(token, proof, services, at: request.moment, unless: refuse)
             let refreshed: Refreshed
             switch await Decision(steps).run(at: request.moment, asking: services.waiting) {

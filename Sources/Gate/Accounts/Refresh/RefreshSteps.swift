@@ -6,7 +6,8 @@ import KeyStore
 /// uses up the token and in a fleet the proof; then what the account ends with, and the block list.
 ///
 /// A request that is sent again by who has seen it changes nothing: its proof is used up, and without that an old token
-/// would end its family.
+/// would end its family. So a proof takes its place before the token is known, also a stranger's, within the limits of
+/// his address.
 struct RefreshSteps: DecisionSteps {
     private let token: RefreshToken
     private let successor: RefreshToken
@@ -116,7 +117,7 @@ enum RefreshRefusals {
     }
 
     static func repeatedTooOften(_ account: AccountID) -> RefusedRequest {
-        refusal("refresh token: its late repetition was too long ago", .refreshRepeat, of: account)
+        refusal("refresh token: its use was repeated late before", .refreshRepeat, of: account)
     }
 
     static func reused(_ account: AccountID) -> RefusedRequest {

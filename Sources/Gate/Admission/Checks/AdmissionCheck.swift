@@ -102,7 +102,7 @@ package enum AdmissionCheck: String, CaseIterable, Sendable {
     case refreshLifetime = "refresh_lifetime"
     /// Its successor wasn't used.
     case refreshUnused = "refresh_unused"
-    /// It is used the first time, again within REFRESH_REPEAT_SECONDS, or for as long once more later.
+    /// It is used the first time, again within REFRESH_REPEAT_SECONDS, or once more later.
     case refreshRepeat = "refresh_repeat"
 
     // Of requests in general, and behind the credential.

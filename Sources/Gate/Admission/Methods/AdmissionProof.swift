@@ -30,7 +30,7 @@ package protocol AdmissionProof: Codable, Sendable {
     /// The player's account, as it was known at the admission: that of a sign-in, or that a device has joined.
     var account: AccountID? { get }
 
-    /// Of what the account ends with, if it ends with something that a block list may have.
+    /// Of what the account or the sign-in ends with, if it ends with something that a block list may have.
     var origins: [Identity] { get }
 }
 

@@ -41,7 +41,8 @@ extension ConfigurationLoader {
         } else if !isLocal {
             warn(tls.mode, "is off: anyone on the network path can read and change all traffic.")
         }
-        for setting in [tls.certificatePath, tls.keyPath, tls.nextCertificatePath] where isSet(setting) {
+        let idle: [any AnySetting] = [tls.certificatePath, tls.keyPath, tls.minimumVersion, tls.nextCertificatePath]
+        for setting in idle where isSet(setting) {
             warn(setting, "has no effect while INBOUND_TLS_MODE is off.")
         }
     }

@@ -20,8 +20,7 @@ package struct TokenSection: SettingSection {
         details: "A player who comes back within it stays signed in.")
     package let refreshRepeatSeconds = LiveSetting<Int>.integer(
         "REFRESH_REPEAT_SECONDS", default: RefreshLimits.defaultRepeatSeconds, 0...600, "s",
-        "How long the last use of a refresh token may be repeated, and how long again from the first repetition after that."
-    )
+        "How long the last use of a refresh token may be repeated at will; after that, only once.")
     package let nonces = LiveSetting<NonceDemand>.choice(
         "DPOP_NONCE", default: .off, "Where the proof of a request needs a nonce of the server.",
         details: """

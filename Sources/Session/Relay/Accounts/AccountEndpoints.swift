@@ -182,7 +182,9 @@ final class AccountEndpoints {
             let signedIn =
                 switch path {
                 case .tokenValidation:
-                    await Refresh(services).validate(request, by: gate) { gate.refuseBlocked($0) }
+                    await Refresh(services).validate(
+                        request, by: gate, unless: { gate.refuseBlocked($0) },
+                        or: { record.refuseUnrecorded(context) })
                 case .deviceSignIn:
                     await DeviceSignIn(services).signIn(request, by: gate) { gate.refuseBlocked($0) }
                 default: await SignIn(services).signIn(request, by: gate) { gate.refuseBlocked($0) }

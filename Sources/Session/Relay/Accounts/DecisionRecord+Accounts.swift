@@ -5,6 +5,15 @@ import Observability
 
 /// Sign-ins, and what players do with their accounts.
 extension DecisionRecord {
+    /// Call this before a refresh token is used up.
+    ///
+    /// - Returns: a refusal if the last line couldn't be written, and there is no room yet.
+    func refuseUnrecorded(_ context: RequestContext) -> Refusal? {
+        guard !audit.condition.isWritten else { return nil }
+        audit.retry(at: Timestamp(unixMilliseconds: context.moment.unixMilliseconds))
+        return line(audit.condition.isWritten).refusal
+    }
+
     /// Call this before the token is sent.
     ///
     /// - Returns: the outcome, or a refusal if the sign-in can't be recorded and therefore isn't allowed.

@@ -25,7 +25,7 @@ extension PostgreSQLSchema.Migration {
             last_hash bytea,
             sealed bytea CHECK (octet_length(sealed) <= \(RefreshLimits.maximumSealedBytes)),
             last_expires_at int8,
-            repeated_late_at int8,
+            repeated_late boolean NOT NULL DEFAULT false,
             began_at int8 NOT NULL,
             used_at int8 NOT NULL,
             expires_at int8 NOT NULL
@@ -350,19 +350,15 @@ extension PostgreSQLSchema.Migration {
             IF known.hash = of_hash THEN
                 UPDATE portcullis.refresh_family f
                 SET hash = next_hash, last_hash = of_hash, sealed = next_sealed, last_expires_at = f.expires_at,
-                    repeated_late_at = NULL, used_at = used, expires_at = next_expires
+                    repeated_late = false, used_at = used, expires_at = next_expires
                 WHERE f.family_id = of_id;
                 outcome := 0;
                 expires := next_expires;
             ELSIF known.last_hash = of_hash THEN
                 IF used >= known.last_expires_at THEN outcome := 3; RETURN; END IF;
                 IF abs(used - known.used_at) > repeat_milliseconds THEN
-                    IF known.repeated_late_at IS NULL THEN
-                        UPDATE portcullis.refresh_family f SET repeated_late_at = used WHERE f.family_id = of_id;
-                    ELSIF abs(used - known.repeated_late_at) > repeat_milliseconds THEN
-                        outcome := 5;
-                        RETURN;
-                    END IF;
+                    IF known.repeated_late THEN outcome := 5; RETURN; END IF;
+                    UPDATE portcullis.refresh_family f SET repeated_late = true WHERE f.family_id = of_id;
                 END IF;
                 outcome := 1;
                 good_sealed := known.sealed;

@@ -5,8 +5,10 @@ import Testing
 extension EdgeTests {
     /// A device that has joined an account signs its player in.
     @Suite struct DeviceSignInTests {
-        private func joined() async throws -> (bench: RefreshEdge, player: Player, device: TestDevice) {
-            let bench = try await RefreshEdge.start()
+        private func joined(
+            _ change: (GatewaySettings) -> GatewaySettings = { $0 }
+        ) async throws -> (bench: RefreshEdge, player: Player, device: TestDevice) {
+            let bench = try await RefreshEdge.start(change)
             var player = try await bench.signedIn()
             let device = try await bench.apple.enrolledDevice(at: bench.gateway)
             expectSuccess(try await player.join(device))
@@ -81,6 +83,20 @@ extension EdgeTests {
             }
         }
 
+        /// Each has a key of its own, and one place is taken.
+        @Test func `strangers' sign-ins take no place among the used proofs`() async throws {
+            let places = 16
+            let bench = try await RefreshEdge.start { $0.setting("MAX_SPENT_PROOFS", places) }
+            let owner = try await bench.signedIn()
+            for _ in 1..<places {
+                let (stranger, device) = (try owner.onAnotherDevice(), try bench.apple.device())
+                let body = try stranger.deviceSignIn(device, over: try await stranger.deviceSignInChallenge())
+                expectRefusal(try await stranger.authenticate(byDevice: body), 401, "unknown_key")
+            }
+            var player = try owner.onAnotherDevice()
+            try await player.signIn()
+        }
+
         @Test func `what the operator has revoked or closed signs nobody in`() async throws {
             let (bench, owner, device) = try await joined()
             var player = try owner.onAnotherDevice()
@@ -92,6 +108,26 @@ extension EdgeTests {
             try await player.expectSignedOut()
             let body = try player.deviceSignIn(device, over: try await player.deviceSignInChallenge())
             expectRefusal(try await player.authenticate(byDevice: body), 403, "key_revoked")
+        }
+
+        @Test func `a player whom it has signed in is blocked with its key`() async throws {
+            let directory = try TemporaryDirectory()
+            let list = try directory.write("", to: "blocked")
+            let (bench, owner, device) = try await joined { $0.setting("BLOCK_LIST_PATH", list) }
+            var player = try owner.onAnotherDevice()
+            try await player.signIn(by: device)
+            let (socket, kept) = (try await player.open(), try await owner.open())
+            try directory.write("key \(device.keyID)\n", to: "blocked")
+            try await bench.gateway.reload()
+            try await Edge.expectBlocked(socket)
+            expectRefusal(try await bench.gateway.refusal(player.handshake()), 403, "device_blocked")
+            expectRefusal(try await player.ask("GET", "/api/auth/devices"), 403, "device_blocked")
+            expectRefusal(try await player.tryRefresh(), 403, "device_blocked")
+            try await Edge.expectEcho(kept)
+            try directory.write("", to: "blocked")
+            try await bench.gateway.reload()
+            try await player.refresh()
+            try await Edge.expectEcho(player.open())
         }
     }
 }

@@ -99,7 +99,7 @@ extension EdgeTests {
         }
     }
 
-    /// The disk of the store is full.
+    /// The disk of the store, or of the audit log, is full.
     @Suite(.enabled(if: SmallDisk.isAvailable, "this user may not mount a tmpfs in a namespace (unshare)"))
     struct FullDiskRefreshTests {
         private static let maximumAttempts = 1_000
@@ -119,6 +119,29 @@ extension EdgeTests {
             expectRefusal(refused, 503, "temporarily_unavailable")
             #expect(refused["retry-after"] != nil, "\(refused)")
             try await Edge.expectEcho(socket)
+            try disk.empty(of: gateway.processID)
+            try await player.refresh()
+            try await Edge.expectEcho(player.open())
+        }
+
+        /// Without any time for repetitions, the second late one would be the end.
+        @Test func `while the audit log is full no token is used, and each is good afterwards`() async throws {
+            let (apple, target) = (try SimulatedApple(), try await TargetServer.start(.echo))
+            let (disk, directory) = (try SmallDisk(), try TemporaryDirectory())
+            let gateway = try await GatewayProcess.start(
+                RefreshEdge.settings(GatewaySettings(targetPort: target.port), apple)
+                    .setting("AUDIT_LOG_PATH", disk.file("audit.log"))
+                    .setting("ATTESTED_KEYS_PATH", directory.file("keys.sqlite"))
+                    .setting("REFRESH_REPEAT_SECONDS", 0), disk: disk)
+            var player = try await Player.signedIn(apple, at: gateway)
+            try disk.fill(of: gateway.processID)
+            var refused = try await player.tryRefresh()
+            for _ in 0..<Self.maximumAttempts where refused.status == 200 {
+                try player.keep(refused)
+                refused = try await player.tryRefresh()
+            }
+            expectRefusal(refused, 503, "audit_unavailable")
+            for _ in 0..<5 { expectRefusal(try await player.tryRefresh(), 503, "audit_unavailable") }
             try disk.empty(of: gateway.processID)
             try await player.refresh()
             try await Edge.expectEcho(player.open())

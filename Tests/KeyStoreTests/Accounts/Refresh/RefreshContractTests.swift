@@ -37,23 +37,43 @@ struct RefreshContractTests {
     }
 
     @Test(arguments: AccountStoreKind.allCases)
-    func `gives it once more later, for as long`(kind: AccountStoreKind) async throws {
+    func `gives it once more later, and a further repetition ends nothing`(kind: AccountStoreKind) async throws {
         let (store, owner) = try await store(kind)
         func use(_ token: Int, to successor: Int, at time: Int64) async throws -> RefreshOutcome {
             try await store.use(.sample(token, to: successor, at: time, repeating: 10_000))
         }
         _ = try await use(0, to: 1, at: 2_000)
-        for time in [12_001, 12_001, 22_001, 12_000] as [Int64] {
-            #expect(try await use(0, to: 9, at: time).repeatedSealed == [1])
-        }
-        #expect(try await store.families(of: .sample(1)).first?.last?.repeatedLateAt == 12_001)
-        for time in [22_002, 90_000] as [Int64] {
+        #expect(try await use(0, to: 9, at: 12_000).repeatedSealed == [1])
+        #expect(try await store.families(of: .sample(1)).first?.last?.wasRepeatedLate == false)
+        #expect(try await use(0, to: 9, at: 12_001).repeatedSealed == [1])
+        let repeated = try await store.families(of: .sample(1))
+        #expect(repeated.first?.last?.wasRepeatedLate == true)
+        for time in [12_001, 12_002, 90_000] as [Int64] {
             #expect(try await use(0, to: 9, at: time) == .repeatedTooOften(.sample(1)))
         }
-        // Nothing has changed, and the successor has a window of its own.
+        #expect(try await store.families(of: .sample(1)) == repeated)
+        // The successor's use has a late repetition of its own.
         #expect(try await use(1, to: 2, at: 22_003).isRotated)
-        for time in [40_000, 50_000] as [Int64] { #expect(try await use(1, to: 9, at: time).repeatedSealed == [2]) }
-        #expect(try await use(1, to: 9, at: 50_001) == .repeatedTooOften(.sample(1)))
+        #expect(try await store.families(of: .sample(1)).first?.last?.wasRepeatedLate == false)
+        for time in [32_003, 32_004] as [Int64] { #expect(try await use(1, to: 9, at: time).repeatedSealed == [2]) }
+        #expect(try await use(1, to: 9, at: 32_004) == .repeatedTooOften(.sample(1)))
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: AccountStoreKind.allCases)
+    func `gives it to one of many late repetitions at once`(kind: AccountStoreKind) async throws {
+        let (store, owner) = try await store(kind)
+        for token in 0..<20 {
+            let time = 2_000 + Int64(token) * 20_001
+            #expect(try await store.use(.sample(token, to: token + 1, at: time, repeating: 10_000)).isRotated)
+            let late = RefreshUse.sample(token, to: 99, at: time + 10_001, repeating: 10_000)
+            async let one = store.use(late)
+            async let other = store.use(late)
+            async let third = store.use(late)
+            let outcomes = try await [one, other, third]
+            #expect(outcomes.compactMap(\.repeatedSealed) == [[UInt8(token + 1)]])
+            #expect(outcomes.count { $0 == .repeatedTooOften(.sample(1)) } == 2)
+        }
         withExtendedLifetime(owner) {}
     }
 
@@ -203,16 +223,16 @@ struct RefreshContractTests {
         withExtendedLifetime(owner) {}
     }
 
-    /// It makes a repetition late. When it is right again, the first window is, too.
+    /// It makes a repetition late. When it is right again, the window is, too.
     @Test(arguments: AccountStoreKind.allCases)
-    func `a clock that is set back opens the late window alone`(kind: AccountStoreKind) async throws {
+    func `a clock that is set back leaves one late repetition`(kind: AccountStoreKind) async throws {
         let (store, owner) = try await store(kind)
         func use(at time: Int64) async throws -> RefreshOutcome {
             try await store.use(.sample(0, to: 2, at: time, repeating: 10_000))
         }
         #expect(try await store.use(.sample(0, to: 1, at: 90_000)).isRotated)
-        for time in [20_000, 30_000, 10_000] as [Int64] { #expect(try await use(at: time).repeatedSealed == [1]) }
-        for time in [30_001, 9_999] as [Int64] {
+        #expect(try await use(at: 20_000).repeatedSealed == [1])
+        for time in [20_000, 79_999, 9_999] as [Int64] {
             #expect(try await use(at: time) == .repeatedTooOften(.sample(1)))
         }
         for time in [80_000, 100_000] as [Int64] { #expect(try await use(at: time).repeatedSealed == [1]) }

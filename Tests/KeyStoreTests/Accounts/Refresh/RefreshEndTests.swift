@@ -115,6 +115,35 @@ struct RefreshEndTests {
         #expect(try await SQLiteKeyRegistry(path: path, limits: .patient).use(.sample(0, to: 1, of: 2)).isRotated)
     }
 
+    @Test func `comes with an older copy, also after one that had none`() async throws {
+        let directory = try TemporaryDirectory()
+        let (path, early, late) = (
+            directory.file("keys.sqlite"), directory.file("early.sqlite"), directory.file("late.sqlite")
+        )
+        func putBack(_ copy: String) throws {
+            for name in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + name) }
+            try copyFiles([""], of: copy, to: path)
+        }
+        // Each stays open, so that none removes files of the next one when it is closed.
+        let store = try SQLiteKeyRegistry(path: path, limits: .patient)
+        _ = try await store.begin(.sample(1), maximum: 10)
+        try await store.checkpoint()
+        try copyFiles([""], of: path, to: early)
+        #expect(try await store.begin(.sample()) == .begun)
+        #expect(try await store.use(.sample(0, to: 1)).isRotated)
+        try await store.checkpoint()
+        try copyFiles([""], of: path, to: late)
+        #expect(try await store.use(.sample(1, to: 2)).isRotated)
+        try putBack(early)
+        let restored = try SQLiteKeyRegistry(path: path, limits: .patient)
+        #expect(try await restored.begin(.sample(2)) == .begun)
+        let again = try SQLiteKeyRegistry(path: path, limits: .patient)
+        #expect(try await again.use(.sample(0, to: 1, of: 2)).isRotated)
+        try putBack(late)
+        #expect(try await SQLiteKeyRegistry(path: path, limits: .patient).use(.sample(1, to: 3)) == .unknown)
+        withExtendedLifetime([store, restored, again]) {}
+    }
+
     @Test func `comes with a copy at another place, and with a backup`() async throws {
         let directory = try TemporaryDirectory()
         let (path, copy, backup) = (

@@ -93,8 +93,11 @@ package struct AccessTokenProof: AdmissionProof {
         if case .account(let account) = subject { account.id } else { deviceAccount }
     }
 
+    /// The device that has signed the player in, too.
     package var origins: [Identity] {
-        if case .account(let account) = subject { Identity.certificates(account.fingerprints ?? []) } else { [] }
+        guard case .account(let account) = subject else { return [] }
+        let device = account.credential.device.map { Identity.device($0) }
+        return Identity.certificates(account.fingerprints ?? []) + [device].compactMap(\.self)
     }
 
     package var accountEvidence: AccountEvidence? {

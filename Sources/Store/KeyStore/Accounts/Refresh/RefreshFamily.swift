@@ -27,11 +27,12 @@ package struct RefreshFamily: Hashable, Sendable {
         package let sealed: [UInt8]
         /// Of the token that was used.
         package let expiresAt: Int64
-        /// When it was repeated after ``RefreshUse/repeatMilliseconds`` for the first time.
-        package var repeatedLateAt: Int64?
+        /// Later than ``RefreshUse/repeatMilliseconds``: that may be once.
+        package var wasRepeatedLate: Bool
 
-        package init(hash: [UInt8], sealed: [UInt8], expiresAt: Int64, repeatedLateAt: Int64? = nil) {
-            (self.hash, self.sealed, self.expiresAt, self.repeatedLateAt) = (hash, sealed, expiresAt, repeatedLateAt)
+        package init(hash: [UInt8], sealed: [UInt8], expiresAt: Int64, wasRepeatedLate: Bool = false) {
+            (self.hash, self.sealed, self.expiresAt) = (hash, sealed, expiresAt)
+            self.wasRepeatedLate = wasRepeatedLate
         }
     }
 

@@ -13,7 +13,7 @@ package struct RefreshUse: Hashable, Sendable {
     package let time: Int64
     /// Of the successor.
     package let expiresAt: Int64
-    /// How long after a use, and after its first later repetition, it may be repeated as often as the client likes.
+    /// How long after a use it may be repeated as often as the client likes; later it may be once.
     package let repeatMilliseconds: Int64
     /// When the gateway asks, in the time of a fleet's store. What comes so late that the gateway has given it up is
     /// ``KeyRegistryError/busy``, and changes nothing: its client may have gone on, and would seem to be two. nil: it
@@ -32,7 +32,7 @@ package struct RefreshUse: Hashable, Sendable {
 }
 
 extension RefreshUse {
-    fileprivate func isRepetition(ofOneAt past: Int64) -> Bool { (time - past).magnitude <= repeatMilliseconds }
+    fileprivate func isSoon(after past: Int64) -> Bool { (time - past).magnitude <= repeatMilliseconds }
 }
 
 /// The outcome of a use. Only `rotated`, `repeated` and `reused` have changed anything.
@@ -48,7 +48,7 @@ package enum RefreshOutcome: Hashable, Sendable {
     case expired
     /// The family is bound to another key.
     case wrongKey(AccountID)
-    /// It was repeated late before, and that is too long ago.
+    /// It is repeated late, and was before.
     case repeatedTooOften(AccountID)
     /// Its successor was used before: the family has ended now.
     case reused(AccountID)
@@ -91,13 +91,10 @@ extension RefreshFamily {
         guard let last, last.hash == use.hash else { return .reused }
         guard use.time < last.expiresAt else { return .expired }
         // A clock that was set back makes it late, too.
-        if use.isRepetition(ofOneAt: usedAt) { return .repeated(self, sealed: last.sealed) }
-        guard let late = last.repeatedLateAt else {
-            family.last?.repeatedLateAt = use.time
-            return .repeated(family, sealed: last.sealed)
-        }
-        // The answer to the late one may be lost, too.
-        return use.isRepetition(ofOneAt: late) ? .repeated(self, sealed: last.sealed) : .repeatedTooOften
+        if use.isSoon(after: usedAt) { return .repeated(self, sealed: last.sealed) }
+        guard !last.wasRepeatedLate else { return .repeatedTooOften }
+        family.last?.wasRepeatedLate = true
+        return .repeated(family, sealed: last.sealed)
     }
 }
 

@@ -148,7 +148,7 @@ extension RefreshFamily {
             ? nil
             : LastUse(
                 hash: try row.bytes(6), sealed: try row.bytes(7), expiresAt: try row.integer(12),
-                repeatedLateAt: try row.isNull(8) ? nil : try row.integer(8))
+                wasRepeatedLate: try row.boolean(8))
         self.init(
             id: id, account: try row.accountID(1), beginner: try RefreshBeginner(row, kind: 2, bytes: 3),
             key: try row.bytes(4), hash: try row.bytes(5), last: last, beganAt: try row.integer(9),
@@ -193,7 +193,7 @@ extension SQLStatement {
     fileprivate static let families = SQLStatement(
         "families", maximumRows: RefreshLimits.maximumFamilies,
         """
-        SELECT family_id, account_id, beginner_kind, beginner, key, hash, last_hash, sealed, repeated_late_at, began_at,
+        SELECT family_id, account_id, beginner_kind, beginner, key, hash, last_hash, sealed, repeated_late, began_at,
             used_at, expires_at, last_expires_at
         FROM portcullis.refresh_family
         WHERE account_id = $1::bytea AND epoch = (SELECT portcullis.refresh_epoch()) ORDER BY used_at, family_id

@@ -30,7 +30,7 @@ enum RefreshSchema {
                     last_hash BLOB,
                     sealed BLOB,
                     last_expires_at INTEGER,
-                    repeated_late_at INTEGER,
+                    repeated_late INTEGER NOT NULL DEFAULT 0,
                     began_at INTEGER NOT NULL,
                     used_at INTEGER NOT NULL,
                     expires_at INTEGER NOT NULL
@@ -92,14 +92,14 @@ enum RefreshTable {
             sql: """
                 INSERT INTO refresh_family (
                     family_id, account_id, beginner_kind, beginner, key, hash, last_hash, sealed, last_expires_at,
-                    repeated_late_at, began_at, used_at, expires_at)
+                    repeated_late, began_at, used_at, expires_at)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             Data(family.id.bytes), Data(family.account.bytes), family.beginner.kind.rawValue,
             Data(family.beginner.bytes), Data(family.key), Data(family.hash), family.last.map { Data($0.hash) },
             family.last.map { Data($0.sealed) }, family.last?.expiresAt,
-            family.last?.repeatedLateAt, family.beganAt, family.usedAt, family.expiresAt,
+            family.last?.wasRepeatedLate ?? false, family.beganAt, family.usedAt, family.expiresAt,
         ])
     }
 
@@ -108,12 +108,12 @@ enum RefreshTable {
         try database.cachedStatement(
             sql: """
                 UPDATE refresh_family SET hash = ?, last_hash = ?, sealed = ?, last_expires_at = ?,
-                    repeated_late_at = ?, used_at = ?, expires_at = ?
+                    repeated_late = ?, used_at = ?, expires_at = ?
                 WHERE family_id = ?
                 """
         ).execute(arguments: [
             Data(family.hash), family.last.map { Data($0.hash) }, family.last.map { Data($0.sealed) },
-            family.last?.expiresAt, family.last?.repeatedLateAt, family.usedAt, family.expiresAt,
+            family.last?.expiresAt, family.last?.wasRepeatedLate ?? false, family.usedAt, family.expiresAt,
             Data(family.id.bytes),
         ])
     }
@@ -226,7 +226,7 @@ enum RefreshTable {
     // MARK: Reading rows
 
     private static let selection = """
-        SELECT family_id, account_id, beginner_kind, beginner, key, hash, last_hash, sealed, repeated_late_at, \
+        SELECT family_id, account_id, beginner_kind, beginner, key, hash, last_hash, sealed, repeated_late, \
         began_at, used_at, expires_at, last_expires_at FROM refresh_family
         """
 
@@ -251,7 +251,7 @@ enum RefreshTable {
             ? nil
             : RefreshFamily.LastUse(
                 hash: try StoredValue.bytes(row[6]), sealed: try StoredValue.bytes(row[7]),
-                expiresAt: try StoredValue.integer(row[12]), repeatedLateAt: try StoredValue.optionalInteger(row[8]))
+                expiresAt: try StoredValue.integer(row[12]), wasRepeatedLate: try StoredValue.integer(row[8]) != 0)
         let family = RefreshFamily(
             id: try name(row), account: try StoredValue.account(row[1]), beginner: beginner,
             key: try StoredValue.bytes(row[4]), hash: try StoredValue.bytes(row[5]), last: last,

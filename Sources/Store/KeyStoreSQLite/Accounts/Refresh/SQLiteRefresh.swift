@@ -5,12 +5,13 @@ package import KeyStore
 /// Families of refresh tokens, with the connections that `SQLiteKeyDatabase` describes. Each change reads, applies the
 /// rule that all stores share, and writes, in one transaction that waits for the disk.
 extension SQLiteKeyDatabase {
-    /// When the store is opened: ends all families of an older copy.
+    /// When the store is opened: ends all families of an older copy. One without any gets another history, too: those
+    /// that begin in it would follow uses that it doesn't have.
     func checkRefreshPlace() throws(KeyRegistryError) {
         let known = try refreshPlace.read()
         let isRight = try administration.use { database in
-            try RefreshTable.isEmpty(in: database)
-                || RefreshPlace.accepts(RefreshTable.history(in: database), after: known)
+            if known == nil, try RefreshTable.isEmpty(in: database) { return true }
+            return RefreshPlace.accepts(try RefreshTable.history(in: database), after: known)
         }
         guard !isRight else { return }
         try administer(until: nil) { try RefreshTable.beginAnew(in: $0) }
