@@ -29,13 +29,14 @@ KINDS = (("beat", r"portcullis\.beat"), ("present", "incarnation_began"), ("chan
     ("forget_holdings", r"min\(h\.gateway"), ("forget_lost_sessions", r"min\(s\.gateway"))
 calls = collections.defaultdict(lambda: [0.0, 0.0, 0.0])
 for store, seconds, count, time, query in lines("statements"):
-    kind = next((name for name, pattern in KINDS if re.search(pattern, query)), "others")
+    named = re.search(r"portcullis\.(\w+)", query)
+    kind = next((name for name, pattern in KINDS if re.search(pattern, query)), named[1] if named else "others")
     total = calls[kind, store]
     total[0] += int(count)
     total[1] += float(time)
 lengths = {store: sum({(s, t): float(t) for s, t, *_ in lines("statements") if s == store}.values()) for store in ("small", "large")}
 print("\n| Idle: statement | a second, large | mean time, small | large |\n|---|---:|---:|---:|")
-for kind in [name for name, _ in KINDS] + ["others"]:
+for kind in dict.fromkeys([name for name, _ in KINDS] + sorted(kind for kind, _ in calls)):
     mean = {store: calls[kind, store][1] / max(calls[kind, store][0], 1) * 1000 for store in lengths}
     if calls[kind, "large"][0]:
         print(f"| {kind} | {calls[kind, 'large'][0] / lengths['large']:.2f} | {mean['small']:.0f} µs | {mean['large']:.0f} µs |")
