@@ -61,6 +61,8 @@ extension EdgeTests {
                   return "done";
                 })()
                 """)
+            // Until then it shows itself connected, as it was.
+            try await page.wait(until: "(\(Self.requests)).includes('/ticket')")
             try await WebPage.connected(page)
             #expect(try await page.text(Self.requests) == "/api/auth/token/validate /ticket")
             try await house.target.connection(1).send("You were away.")
