@@ -46,8 +46,7 @@ import Testing
         }
         for text in [
             "", "/", "push", "/push/", "//push", "/a//b", "/a b", "/a?b", "/%61", "/\u{E4}", longest + "a", "/attest",
-            "/mud",
-            "/api/auth",
+            "/mud", "/api/auth", "/api/auth/passkey",
         ] {
             #expect(throws: SettingProblem.self, "\(text)") { try SettingGrammar.pathPrefix(text) }
         }

@@ -178,21 +178,41 @@ struct HeldRegistrationTests {
         #expect(try kept(bench).map { String(decoding: $0, as: UTF8.self) } == Self.evidence(registrations[2])[1])
     }
 
-    @Test func `a challenge that a busy gate has used up costs a new key`() async throws {
+    /// Its store may have the key.
+    @Test func `after a busy gate has used up the challenge the key is tried before another is made`() async throws {
         answer("/attest/register", .reply(503, headers: ["Retry-After": "3"]), Self.used(.assertions))
+        answer("/", .reply(401, headers: ["X-Refusal-Code": "unknown_key"]))
         let bench = try bench()
         let task = Task { try await bench.client.assertions.registerIfNeeded() }
         try await clock.pass(3...3)
         try await task.value
+        #expect(Self.count(.generateKey, bench) == 1 && registrations.count == 2)
+        try await Player(bench.client.connect(ConnectionOptions(.assertion, dialect: .raw))).connected()
         #expect(Self.count(.generateKey, bench) == 2 && registrations.count == 3)
         #expect(Self.evidence(registrations[2])[1] != Self.evidence(registrations[0])[1])
+    }
+
+    /// Apple attests a key once, and the gate may have it already.
+    @Test func `what nobody waits for any more is finished, and found by who comes next`() async throws {
+        answer("/attest/register", .silence)
+        let bench = try bench()
+        let first = Task { try await bench.client.assertions.registerIfNeeded() }
+        _ = try await server.request(1)
+        first.cancel()
+        await #expect(throws: GateError.cancelled) { try await first.value }
+        let second = Task { try await bench.client.assertions.registerIfNeeded() }
+        try await clock.pass(20...20)
+        try await clock.pass(0.5...1)
+        try await second.value
+        #expect(Self.count(.generateKey, bench) == 1 && Self.count(.attestKey, bench) == 1)
+        #expect(registrations.count == 2 && Set(registrations.map(Self.evidence)).count == 1)
     }
 
     // MARK: What is left of a registration
 
     @Test(
         arguments: [
-            (GateError.refused(Refusal(status: 503)), false), (.refused(Refusal(status: 429)), false),
+            (GateError.refused(Refusal(status: 503)), true), (.refused(Refusal(status: 429)), false),
             (.refused(Refusal(status: 504)), true), (.timedOut(.request), true), (.network(.connectionLost), true),
             (.cancelled, true), (.timedOut(.generateAssertion), false), (.network(.unreachable), false),
             (.refused(Refusal(status: 403)), nil),

@@ -68,7 +68,7 @@ enum SettingGrammar {
             bytes.count <= 64 && bytes.first == UInt8(ascii: "/") && bytes.last != UInt8(ascii: "/")
             && bytes.allSatisfy { ASCIIByte.isLetter($0) || ASCIIByte.isDigit($0) || "/-._~".utf8.contains($0) }
             && !text.contains("//")
-        guard isPath, !["/attest", "/mud", "/api/auth"].contains(text) else {
+        guard isPath, !["/attest", "/mud", "/api/auth"].contains(text), !text.hasBytePrefix("/api/auth/") else {
             throw SettingProblem(
                 problem: "isn't a path that can stand before others",
                 remedy: "Write a slash and letters, like `/push`; not `/attest`, `/mud` or `/api/auth`.")

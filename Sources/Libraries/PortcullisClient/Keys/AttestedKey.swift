@@ -30,7 +30,8 @@ actor AttestedKey {
     private let log: ClientLog
     private let name: String
     private let attempts: OperationGuard
-    private let flight = SingleFlight<Registered>()
+    /// Finished without callers, too: what Apple or the gate has done is good once.
+    private let flight = SingleFlight<Registered>(isFinishedAlways: true)
     private var stage = Stage.unread
     /// Made, and not registered yet. It is used again after a failure that passes: Apple counts new keys.
     private var pending: String?
@@ -61,6 +62,9 @@ actor AttestedKey {
         return stored
     }
 
+    /// The gate has confirmed the key.
+    private var isRegistered: Bool { if case .registered = stage { true } else { false } }
+
     private func read() throws -> Data? {
         do { return try secrets.read(name) } catch { throw GateError.storage("\(error)") }
     }
@@ -75,7 +79,9 @@ actor AttestedKey {
         guard service.isSupported else { throw GateError.appAttestUnsupported }
         if let identifier = try current() { return Registered(identifier: identifier, isNew: false) }
         return try await flight.run { [self] in
-            if let identifier = try await current() { return Registered(identifier: identifier, isNew: true) }
+            if let identifier = try await current() {
+                return Registered(identifier: identifier, isNew: await isRegistered)
+            }
             return try await attempts.run { try await self.makeAndRegister(dialect) }
         }
     }
@@ -130,9 +136,12 @@ actor AttestedKey {
             replace(begun, by: begun.left(after: GateError(wrapping: error)))
             throw error
         }
-        (pending, held) = (nil, nil)
         log.info("registered the App Attest key \(Digest.fingerprint(begun.identifier))")
-        keep(begun.identifier)
+        // Unless the user has had it forgotten meanwhile.
+        if held?.isSame(as: begun) == true {
+            (pending, held) = (nil, nil)
+            keep(begun.identifier)
+        }
         return Registered(identifier: begun.identifier, isNew: true)
     }
 
@@ -245,8 +254,10 @@ extension AttestedKey {
         _ body: @Sendable (_ identifier: String) async throws -> Value
     ) async throws -> Value {
         let value = try await body(identifier)
-        allowRenewals()
-        if proves(value) { confirm(identifier) }
+        if proves(value) {
+            allowRenewals()
+            confirm(identifier)
+        }
         return value
     }
 }

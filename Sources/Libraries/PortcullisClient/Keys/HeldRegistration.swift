@@ -31,9 +31,9 @@ struct HeldRegistration: Sendable {
     /// What another attempt may repeat; nil: the gate has refused it.
     func left(after error: GateError) -> HeldRegistration? {
         switch error {
-        // The gate, or a proxy, says that nothing was done.
-        case .refused(let refusal) where refusal.status == 429 || refusal.status == 503: self
-        // With the other statuses of this reaction a proxy speaks for a gate that may have done it.
+        // The gate has counted it, and done nothing.
+        case .refused(let refusal) where refusal.status == 429: self
+        // The challenge may be used up, and the key stored. A proxy speaks for a gate that may have done it.
         case .refused(let refusal) where refusal.reaction == .wait: unanswered
         case .refused, .clockSkew, .malformedAnswer, .redirected: nil
         // It wasn't sent.

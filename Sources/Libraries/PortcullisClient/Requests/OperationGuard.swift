@@ -44,7 +44,8 @@ actor OperationGuard {
         }
     }
 
-    /// One attempt, for callers that wait and repeat by themselves.
+    /// One attempt, for callers that wait and repeat by themselves. A network that puts itself between isn't the gate's
+    /// failure.
     func runOnce<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
         if let seconds = breaker.wait(at: clock.now) { throw GateError.circuitOpen(operation, retryAfter: seconds) }
         do {
@@ -53,6 +54,7 @@ actor OperationGuard {
             return value
         } catch {
             let error = GateError(wrapping: error)
+            if case .network = error { throw error }
             note(error)
             throw error
         }

@@ -74,8 +74,9 @@ public actor SignedRequests {
     /// Has the gate forget this device, and forgets the key.
     public func unregister() async throws(GateError) {
         do {
-            guard let identifier = try await key.current() else { return }
-            try await unregistration.run { [self] in try await unregister(identifier) }
+            if let identifier = try await key.current() {
+                try await unregistration.run { [self] in try await unregister(identifier) }
+            }
         } catch {
             throw GateError(wrapping: error)
         }
@@ -113,7 +114,8 @@ public actor SignedRequests {
         let response: GateResponse
         do { response = try await caller.call(signed, within: caller.limits.serviceRequest) } catch {
             let error = GateError(wrapping: error)
-            guard error.isPassing, !request.method.isIdempotent else { throw error }
+            let isSent = error != .network(.unreachable)
+            guard isSent, error.isPassing, !request.method.isIdempotent else { throw error }
             throw LostRequest(error: error)
         }
         keepChallenge(response)
