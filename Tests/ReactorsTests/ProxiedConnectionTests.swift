@@ -221,6 +221,8 @@ struct ProxiedConnectionTests {
     func `TLS begins directly after the header`(header: [UInt8]) async throws {
         var settings = EdgeSettings.proxied
         settings.tls = .test
+        // Threads of the tests beside it may be slow.
+        (settings.limits.tlsHandshakeMilliseconds, settings.limits.headerMilliseconds) = (60_000, 60_000)
         let server = EdgeBench { webSocket in
             webSocket.sendMessage(UnsafeRawBufferPointer(start: nil, count: 0), isText: true)
         }

@@ -28,7 +28,7 @@ public final class GatedConnection: AsyncSequence, Sendable {
         public mutating func next() async -> ConnectionEvent? { await connection.driver.events.next() }
     }
 
-    private let driver: ConnectionDriver
+    let driver: ConnectionDriver
     private let task: Task<Void, Never>
 
     init(_ driver: ConnectionDriver) {

@@ -68,7 +68,8 @@ final class HandoverQueue<Element: Sendable>: Sendable {
         }
     }
 
-    private var hasRoom: Bool { state.withLock { $0.isFinished || hasRoom($0) } }
+    /// Whether ``push(_:cost:)`` wouldn't wait.
+    var hasRoom: Bool { state.withLock { $0.isFinished || hasRoom($0) } }
 
     private func hasRoom(_ state: State) -> Bool { state.count < maximumCount && state.cost < maximumCost }
 
