@@ -198,7 +198,7 @@ struct AssertionTests {
     }
 
     @Test func `a challenge that is 30 s from its end isn't used any more`() async throws {
-        gate.refuse("/attest/register", 503, "attestation_unavailable", headers: ["Retry-After": "9"])
+        gate.refuse("/attest/register", 429, "rate_limited", headers: ["Retry-After": "9"])
         let bench = try bench()
         async let registered: Void = bench.client.assertions.registerIfNeeded()
         try await Poll.untilTrue("the back-off") { clock.sleeps.contains(9) }
