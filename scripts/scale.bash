@@ -115,7 +115,8 @@ measure_idle() {
         names+=("idle$number")
         start_one "idle$number" "${tls[@]}" "${fleet[@]}"
     done
-    sleep 3
+    # What a gateway does once when it starts is no part of this.
+    sleep 15
     before=$(counters "${names[@]}")
     database "SELECT pg_stat_statements_reset()" >/dev/null
     sleep "$seconds"

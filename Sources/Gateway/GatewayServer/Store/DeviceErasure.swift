@@ -33,8 +33,8 @@ struct DeviceErasure: Sendable {
 /// Finishes erasures whose second step never came: the gateway or the operator's command was killed, or the store busy.
 /// Any gateway of a fleet that may erase does so, and several at once.
 struct ErasureSweep {
-    /// Milliseconds between two looks.
-    static let interval: Int64 = 60_000
+    /// Milliseconds between two looks, each of which reads all revoked keys.
+    static let interval: Int64 = 600_000
     /// Milliseconds after which nobody is about to finish it.
     static let age: Int64 = 60_000
 
