@@ -165,7 +165,11 @@ extension EdgeTests {
         }
 
         @Test func `a session is closed, and lists have pages`() async throws {
-            let edge = try await Edge.start { $0.setting("ADMIN_BIND", "127.0.0.1:0").setting("ADMIN_CONSOLE", "on") }
+            // Nobody answers pings meanwhile.
+            let edge = try await Edge.start {
+                $0.setting("ADMIN_BIND", "127.0.0.1:0").setting("ADMIN_CONSOLE", "on")
+                    .setting("PING_INTERVAL_SECONDS", 3_600)
+            }
             var sockets: [TestWebSocket] = []
             for _ in 0..<120 { sockets.append(try await edge.gateway.open(Handshake())) }
             try await Edge.expectEcho(sockets[0])
