@@ -302,11 +302,16 @@ enum RequestPath: Equatable {
 
     init(_ head: RequestHead) { self.init(String(decoding: head.path, as: UTF8.self)) }
 
+    /// Clients make doubled slashes of a base URL that ends with one.
+    static func simplified<Path: BidirectionalCollection<UInt8>>(_ path: Path) -> Path.SubSequence {
+        var path = path[...]
+        while path.starts(with: "//".utf8) { path.removeFirst() }
+        if path.count > 1, path.last == UInt8(ascii: "/") { path.removeLast() }
+        return path
+    }
+
     init(_ path: String) {
-        var bytes = path.utf8[...]
-        while bytes.starts(with: "//".utf8) { bytes.removeFirst() }
-        if bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
-        let text = Substring(bytes)
+        let text = Substring(Self.simplified(path.utf8))
         self =
             switch WireWord(text) {
             case _ where text.hasBytePrefix("/mud/"): .mud(String(text.droppingBytes("/mud/".utf8.count)))

@@ -5,13 +5,13 @@ import Testing
 @testable import PortcullisClient
 
 /// Apple attests a key once. So a registration that has failed for a passing reason is repeated as it was.
-@Suite("Registrations that are repeated")
+@Suite("Registrations that are repeated", .timeLimit(.minutes(5)))
 struct HeldRegistrationTests {
     enum Dialect: CaseIterable, Sendable { case assertions, tokens, signedRequests }
 
     private let apple: SimulatedApple
     private let clock = ManualClock()
-    private let script = Awaited<[String: [StandIn.Answer]]>([:])
+    private let script = AnswerScript()
     /// A gate of all dialects that knows no cryptography.
     private let server: StandIn
 
@@ -19,15 +19,8 @@ struct HeldRegistrationTests {
         apple = try SimulatedApple()
         let (script, challenges) = (script, Awaited(0))
         server = try await StandIn { request in
-            let scripted = script.update { script -> StandIn.Answer? in
-                guard script[request.path]?.isEmpty == false else { return nil }
-                return script[request.path]?.removeFirst()
-            }
-            if let scripted { return scripted }
-            let number = challenges.update { number -> Int in
-                number += 1
-                return number
-            }
+            if let scripted = script.next(for: request) { return scripted }
+            let number = challenges.next()
             switch "\(request.method) \(request.path)" {
             case "GET /attest/challenge": return .json(AssertionGate.challenge(number))
             case "POST /attest/challenge": return .json(#"{"exp":1800000060,"nonce":"\#(Self.challenge(number))"}"#)
@@ -45,9 +38,7 @@ struct HeldRegistrationTests {
         Data([UInt8](repeating: 0, count: 31) + [UInt8(number)]).base64EncodedString()
     }
 
-    private func answer(_ path: String, _ answers: StandIn.Answer...) {
-        script.update { $0[path, default: []] += answers }
-    }
+    private func answer(_ path: String, _ answers: StandIn.Answer...) { script.add(path, answers) }
 
     private func bench() throws -> Bench {
         try Bench(

@@ -9,22 +9,15 @@ import Testing
 struct SignedRequestTests {
     private let apple: SimulatedApple
     private let clock = ManualClock()
-    private let script = Awaited<[String: [StandIn.Answer]]>([:])
+    private let script = AnswerScript()
     private let server: StandIn
 
     init() async throws {
         apple = try SimulatedApple()
         let (script, challenges) = (script, Awaited(0))
         server = try await StandIn { request in
-            let scripted = script.update { script -> StandIn.Answer? in
-                guard script[request.path]?.isEmpty == false else { return nil }
-                return script[request.path]?.removeFirst()
-            }
-            if let scripted { return scripted }
-            let number = challenges.update { number -> Int in
-                number += 1
-                return number
-            }
+            if let scripted = script.next(for: request) { return scripted }
+            let number = challenges.next()
             switch request.path {
             case "/challenge": return .json("{\(Self.challenge(number))}")
             case "/register": return .reply(201, body: #"{"next_challenge":{\#(Self.challenge(number))}}"#)
@@ -39,9 +32,7 @@ struct SignedRequestTests {
         return #""challenge":"\#(Data(bytes).base64EncodedString())","expires_at":"2027-01-15T08:01:00Z""#
     }
 
-    private func answer(_ path: String, _ answers: StandIn.Answer...) {
-        script.update { $0[path, default: []] += answers }
-    }
+    private func answer(_ path: String, _ answers: StandIn.Answer...) { script.add(path, answers) }
 
     private func bench(_ secrets: MemorySecretStore = .init()) throws -> Bench {
         try Bench(server.url, apple: apple, secrets: secrets, clock: clock)

@@ -49,10 +49,7 @@ enum SignedRequestPath: String, CaseIterable {
     case devices = "/devices"
 
     init?(_ head: RequestHead, prefix: String) {
-        var path = head.path
-        // As of all other paths.
-        while path.starts(with: "//".utf8) { path.removeFirst() }
-        if path.count > 1, path.last == UInt8(ascii: "/") { path.removeLast() }
+        let path = RequestPath.simplified(head.path)
         guard path.starts(with: prefix.utf8) else { return nil }
         let rest = path.dropFirst(prefix.utf8.count)
         guard let found = Self.allCases.first(where: { rest.elementsEqual($0.rawValue.utf8) }) else { return nil }

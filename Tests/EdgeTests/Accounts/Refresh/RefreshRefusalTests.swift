@@ -104,6 +104,16 @@ extension EdgeTests {
     struct FullDiskRefreshTests {
         private static let maximumAttempts = 1_000
 
+        /// - Returns: the first answer that isn't 200.
+        private static func refresh(_ player: inout Player) async throws -> ReceivedAnswer {
+            var answer = try await player.tryRefresh()
+            for _ in 0..<maximumAttempts where answer.status == 200 {
+                try player.keep(answer)
+                answer = try await player.tryRefresh()
+            }
+            return answer
+        }
+
         @Test func `what can't be stored is 503, and the token is good afterwards`() async throws {
             let (apple, target, disk) = (try SimulatedApple(), try await TargetServer.start(.echo), try SmallDisk())
             let gateway = try await GatewayProcess.start(
@@ -111,11 +121,7 @@ extension EdgeTests {
             var player = try await Player.signedIn(apple, at: gateway)
             let socket = try await player.open()
             try disk.fill(of: gateway.processID)
-            var refused = try await player.tryRefresh()
-            for _ in 0..<Self.maximumAttempts where refused.status == 200 {
-                try player.keep(refused)
-                refused = try await player.tryRefresh()
-            }
+            let refused = try await Self.refresh(&player)
             expectRefusal(refused, 503, "temporarily_unavailable")
             #expect(refused["retry-after"] != nil, "\(refused)")
             try await Edge.expectEcho(socket)
@@ -135,11 +141,7 @@ extension EdgeTests {
                     .setting("REFRESH_REPEAT_SECONDS", 0), disk: disk)
             var player = try await Player.signedIn(apple, at: gateway)
             try disk.fill(of: gateway.processID)
-            var refused = try await player.tryRefresh()
-            for _ in 0..<Self.maximumAttempts where refused.status == 200 {
-                try player.keep(refused)
-                refused = try await player.tryRefresh()
-            }
+            let refused = try await Self.refresh(&player)
             expectRefusal(refused, 503, "audit_unavailable")
             for _ in 0..<5 { expectRefusal(try await player.tryRefresh(), 503, "audit_unavailable") }
             try disk.empty(of: gateway.processID)
