@@ -113,6 +113,13 @@ extension EdgeTests {
             #expect(try await page.text("[...\(rows)].at(-2).textContent") == "\(count - 1): a green word")
             #expect(try await page.text("\(WebPage.line).value") == "kkkkkkkkkk")
             #expect(try await page.number(WebPage.behind) < 2)
+            // Wherever a chunk of rows begins.
+            for number in 1...3 {
+                try await mud.send(String(repeating: "\r\nmore", count: 7) + " \(number)")
+                try await WebPage.shown("more \(number)", on: page)
+                try await page.settle()
+                #expect(try await page.number("\(rows).length") <= 5_000)
+            }
             #expect(page.complaints == [])
         }
 
