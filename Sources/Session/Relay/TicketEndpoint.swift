@@ -7,7 +7,7 @@ import WireText
 /// `POST /ticket`: a client that the gate would admit gets a ticket for an upgrade that can't carry credentials.
 /// Reactor thread.
 ///
-/// The credentials are checked and used up as for an upgrade, but no session begins. The body says nothing, but a
+/// The credentials are checked and used up as for an upgrade, but no session begins. The body is ignored, but a
 /// signed request's signature covers it. A ticket can't be exchanged for another one.
 final class TicketEndpoint {
     private let gate: Gate
