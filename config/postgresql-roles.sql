@@ -27,9 +27,10 @@ REVOKE INSERT, UPDATE, DELETE ON portcullis.schema FROM :"operator";
 -- A gateway registers keys and raises counters. It can neither lift a revocation, nor remove a key, nor issue, extend or restore a development token.
 GRANT INSERT ON portcullis.device_key, portcullis.receipt, portcullis.development_place TO :"gateway";
 GRANT UPDATE (
-    public_key, app, environment, trust_root, counter, window_top, window_seen, validation_category, bundle_version,
-    last_used_at
+    public_key, app, environment, trust_root, counter, window_top, window_seen, window_epoch, validation_category,
+    bundle_version, last_used_at
 ) ON portcullis.device_key TO :"gateway";
+GRANT UPDATE (size, epoch) ON portcullis.counter_window TO :"gateway";
 GRANT UPDATE (receipt) ON portcullis.receipt TO :"gateway";
 GRANT UPDATE (last_used_at) ON portcullis.development_token, portcullis.development_place TO :"gateway";
 -- It renews the keys that sign access tokens, and the secrets of the fleet. By an update of their version that changes nothing it tries whether the database can be

@@ -1,5 +1,6 @@
 import EdgeTestKit
 import Foundation
+import PostgreSQLTestKit
 import Synchronization
 import Testing
 
@@ -127,6 +128,44 @@ extension EdgeTests {
                 let answer = try await gateways[0].ask(Self.question(client.fields("PUT", Self.url)))
                 return answer["x-refusal-status"] == "428"
             }
+        }
+
+        @Test func `a window that goes off and on again, gateway by gateway, opens nothing that lies before`()
+            async throws
+        {
+            let fleet = try await FleetBench()
+            let gateways = try await gateways(fleet, 2)
+            let client = try SignedClient(fleet.apple, at: gateways[0])
+            #expect(try await client.register().status == 201)
+            func status(_ counter: UInt32, at gateway: GatewayProcess) async throws -> Int {
+                try await gateway.ask(Self.question(client.fields("PUT", Self.url, counter: counter))).status
+            }
+            for counter in [UInt32(20), 12] { #expect(try await status(counter, at: gateways[0]) == 204) }
+            try await gateways[0].reload(gateways[0].settings.setting("ASSERTION_WINDOW", "0"))
+            #expect(try await status(15, at: gateways[0]) == 401)
+            #expect(try await status(15, at: gateways[1]) == 204)
+            try await gateways[1].reload(gateways[1].settings.setting("ASSERTION_WINDOW", "0"))
+            for gateway in gateways.reversed() {
+                try await gateway.reload(gateway.settings)
+                for counter in [UInt32(13), 19] { #expect(try await status(counter, at: gateway) == 401) }
+            }
+            #expect(try await status(23, at: gateways[0]) == 204)
+            #expect(try await status(22, at: gateways[1]) == 204)
+        }
+
+        @Test func `while the database is down a reload that changes the window is refused, and no other one`()
+            async throws
+        {
+            let server = try await PostgresServer.launch()
+            let fleet = try await FleetBench(on: server)
+            let gateway = try #require(try await gateways(fleet, 1).first)
+            try await server.crash()
+            let other = gateway.settings.setting("FAILED_UPGRADES_PER_MINUTE", "999999")
+            try await gateway.reload(other)
+            await #expect(throws: EdgeTestError.self) {
+                try await gateway.reload(other.setting("ASSERTION_WINDOW", "8"))
+            }
+            #expect(gateway.output.errorText.contains("ASSERTION_WINDOW can't be recorded"))
         }
     }
 }

@@ -319,5 +319,34 @@ extension EdgeTests {
                 #expect(try await ask(gateway, client.fields("PUT", url, counter: counter)).status == 204)
             }
         }
+
+        @Test(arguments: [("ASSERTION_WINDOW", "0"), ("SIGNED_REQUESTS", "off")], [true, false])
+        func `what lies before a window that was off for a while has no place in it`(
+            switchedOff: (name: String, value: String), byReload: Bool
+        ) async throws {
+            let (first, client) = try await start()
+            var gateway = first
+            let settings = gateway.settings
+            #expect(try await client.register().status == 201)
+            for counter in [UInt32(20), 12] {
+                #expect(try await ask(gateway, client.fields("PUT", url, counter: counter)).status == 204)
+            }
+            for next in [settings.setting(switchedOff.name, switchedOff.value), settings] {
+                if byReload {
+                    try await gateway.reload(next)
+                } else {
+                    _ = try await gateway.stop()
+                    gateway = try await GatewayProcess.start(next, in: gateway.directory)
+                }
+            }
+            client.move(to: gateway)
+            for counter in [UInt32(13), 19, 12] {
+                #expect(try await ask(gateway, client.fields("PUT", url, counter: counter)).status == 401)
+            }
+            for counter in [UInt32(23), 21] {
+                #expect(try await ask(gateway, client.fields("PUT", url, counter: counter)).status == 204)
+            }
+            #expect(try await ask(gateway, client.fields("PUT", url, counter: 19)).status == 401)
+        }
     }
 }

@@ -5,14 +5,28 @@ import Synchronization
 /// with a restart.
 ///
 /// Nothing here waits, so the same methods implement both parts of the store.
-package final class MemoryKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
+package final class MemoryKeyRegistry: KeyRegistry, ImmediateKeyRegistry, CounterWindowStore {
     private let records = Mutex<[KeyID: DeviceKey]>([:])
-    /// Used under the lock of `records`. Good only for the counter that a record has.
-    private let windows = Mutex<[KeyID: KeyCounters]>([:])
+    /// Used under the lock of `records`.
+    private let windows = Mutex(Windows())
     /// That devices have joined, in whichever store of accounts.
     private let accounts = Mutex<[KeyID: AccountID]>([:])
 
+    private struct Windows {
+        var inForce = WindowInForce()
+        /// Good only for the counter that a record has, and in their epoch.
+        var remembered: [KeyID: (counters: KeyCounters, epoch: Int64)] = [:]
+
+        func counters(of key: DeviceKey) -> KeyCounters {
+            guard let (counters, epoch) = remembered[key.id], epoch == inForce.epoch, counters.highest == key.counter
+            else { return KeyCounters(highest: key.counter) }
+            return counters
+        }
+    }
+
     package init() {}
+
+    package func putInForce(_ window: CounterWindow) { windows.withLock { $0.inForce.put(window) } }
 
     package func enrol(_ key: DeviceKey) -> Enrolment {
         records.withLock { records in
@@ -46,12 +60,14 @@ package final class MemoryKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
         records.withLock { records in
             guard var known = records[id] else { return .unknownKey }
             guard !known.isRevoked else { return .revoked }
-            var counters = windows.withLock { $0[id] } ?? KeyCounters(highest: known.counter)
-            if counters.highest != known.counter { counters = KeyCounters(highest: known.counter) }
-            let outcome = counters.take(use)
+            let (outcome, highest) = windows.withLock { [known] windows in
+                var counters = windows.counters(of: known)
+                let outcome = counters.take(use)
+                if outcome == .advanced { windows.remembered[id] = (counters, windows.inForce.epoch) }
+                return (outcome, counters.highest)
+            }
             guard outcome == .advanced else { return outcome }
-            windows.withLock { [counters] in $0[id] = counters }
-            known.counter = counters.highest
+            known.counter = highest
             known.lastUsedAt = time
             records[id] = known
             return .advanced
@@ -91,7 +107,7 @@ package final class MemoryKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
             guard let known = records[id] else { return .unknown }
             guard !known.isRevoked else { return .refusedRevoked }
             records[id] = nil
-            windows.withLock { $0[id] = nil }
+            windows.withLock { $0.remembered[id] = nil }
             return .forgotten
         }
     }

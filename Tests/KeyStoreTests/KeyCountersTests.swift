@@ -95,4 +95,15 @@ struct KeyCountersTests {
             if outcome == .advanced { used.insert(counter) }
         }
     }
+
+    @Test func `only a larger window begins an epoch`() throws {
+        var inForce = WindowInForce()
+        var epochs: [Int64] = []
+        for size in [0, 32, 32, 8, 8, 32, 0, 64, 63, 0] {
+            inForce.put(try #require(CounterWindow(size: size)))
+            #expect(inForce.size == size)
+            epochs.append(inForce.epoch)
+        }
+        #expect(epochs == [0, 1, 1, 1, 1, 2, 2, 3, 3, 3])
+    }
 }

@@ -24,7 +24,7 @@ extension GatewayParts {
             challenges: state.challenges, devices: store.devices,
             scope: AttestationScope(policy: policy, trustRoot: root),
             assertionVerifier: AssertionVerifier(validationCategories: attestation.validationCategories))
-        settings.window = window(live)
+        settings.window = window(live, pinned)
         let tokens = tokens(live, pinned, settings, material, state: state)
         let registrar = Registrar(
             settings: settings, registry: store.keys, verifier: AttestationVerifier(trustRoot: root, policy: policy),

@@ -41,8 +41,8 @@ extension GatewayParts {
     }
 
     /// `ASSERTION_WINDOW`
-    static func window(_ live: LiveConfiguration) -> CounterWindow {
-        guard live.signedRequests.isOn == .on else { return .strict }
+    static func window(_ live: LiveConfiguration, _ pinned: StartupPinned) -> CounterWindow {
+        guard live.signedRequests.isOn == .on, pinned.appAttest != nil else { return .strict }
         return CounterWindow(size: live.signedRequests.window) ?? .strict
     }
 
@@ -63,5 +63,18 @@ extension GatewayParts {
         }
         try? await Task.sleep(until: noticed)
         try await erasure.finish(id)
+    }
+}
+
+extension GatewayState {
+    /// Before this gateway uses the window. If the store doesn't answer, it neither starts with it nor changes to it: a
+    /// window that was narrower in between and wasn't recorded would open what it has closed.
+    func putInForce(_ window: CounterWindow) throws(GatewayError) {
+        guard let store else { return }
+        do throws(KeyRegistryError) {
+            try store.counterWindows.putInForce(window)
+        } catch {
+            throw store.failure("ASSERTION_WINDOW can't be recorded: \(error.cause)")
+        }
     }
 }

@@ -27,6 +27,14 @@ extension SQLStatement {
         SELECT outcome, stored
         FROM portcullis.use_counter($1::bytea, $2::int8, $3::int8, $4::int8, $5::int8, $6::int8)
         """)
+    /// The rule of `WindowInForce`.
+    static let putInForce = SQLStatement(
+        "put_in_force", isDurable: true,
+        """
+        UPDATE portcullis.counter_window
+        SET epoch = epoch + CASE WHEN $1::int8 > size THEN 1 ELSE 0 END, size = $1::int8
+        WHERE size <> $1::int8
+        """)
     static let enrol = SQLStatement(
         "enrol", isDurable: true,
         """

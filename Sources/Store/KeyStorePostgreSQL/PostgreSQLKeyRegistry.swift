@@ -130,6 +130,10 @@ extension PostgreSQLKeyRegistry: KeyRegistry {
         }
     }
 
+    package func putInForce(_ window: CounterWindow) throws(KeyRegistryError) {
+        try blocking(.putInForce, [.integer(Int64(window.size))]) { _ in }
+    }
+
     package func enrol(_ key: DeviceKey) async throws(KeyRegistryError) -> Enrolment {
         try await answer(.enrol, key.values) { rows throws(DatabaseError) in
             switch try rows.only().integer(0) {

@@ -53,6 +53,11 @@ enum DeviceKeyTable {
         return database.changesCount == 1
     }
 
+    /// The rule of `WindowInForce`.
+    static func putInForce(_ window: CounterWindow, in database: Database) throws {
+        try database.cachedStatement(sql: puttingInForce).execute(arguments: [window.size])
+    }
+
     static func insert(_ key: DeviceKey, into database: Database) throws {
         try database.cachedStatement(
             sql: "INSERT INTO device_key (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -68,12 +73,14 @@ enum DeviceKeyTable {
     /// Its window stays as it is, which `replace` forgets.
     static func renew(_ key: DeviceKey, in database: Database) throws {
         let window = try Row.fetchOne(
-            database.cachedStatement(sql: "SELECT window_top, window_seen FROM device_key WHERE key_id = ?"),
+            database.cachedStatement(
+                sql: "SELECT window_top, window_seen, window_epoch FROM device_key WHERE key_id = ?"),
             arguments: [Data(key.id.bytes)])
-        let (top, seen) = (try window.flatMap { try integer($0[0]) }, try window.flatMap { try integer($0[1]) })
+        let values = try (0..<3).map { column in try window.flatMap { try integer($0[column]) } }
         try replace(key, in: database)
-        try database.cachedStatement(sql: "UPDATE device_key SET window_top = ?, window_seen = ? WHERE key_id = ?")
-            .execute(arguments: [top, seen, Data(key.id.bytes)])
+        try database.cachedStatement(
+            sql: "UPDATE device_key SET window_top = ?, window_seen = ?, window_epoch = ? WHERE key_id = ?"
+        ).execute(arguments: [values[0], values[1], values[2], Data(key.id.bytes)])
     }
 
     static func replace(_ key: DeviceKey, in database: Database) throws {
@@ -133,6 +140,7 @@ enum DeviceKeyTable {
         _ = try database.makeStatement(sql: selection)
         _ = try database.makeStatement(sql: standing)
         _ = try database.makeStatement(sql: using)
+        _ = try database.makeStatement(sql: puttingInForce)
     }
 }
 
@@ -157,21 +165,29 @@ extension DeviceKeyTable {
         FROM device_key WHERE key_id = ?
         """
 
-    /// The rule of `KeyCounters`, in one statement, whose expressions all read the row of before. What is known of the
-    /// counters below the highest is good only for that highest: programs of before raise it alone.
+    private static let puttingInForce = """
+        UPDATE counter_window SET epoch = epoch + (?1 > size), size = ?1 WHERE size <> ?1
+        """
+
+    /// Whether what is known of the counters below the highest is good: only for that highest, since programs of before
+    /// raise it alone, and in its epoch.
+    private static let isGood = "window_top = counter AND window_epoch = (SELECT epoch FROM counter_window)"
+
+    /// The rule of `KeyCounters`, in one statement, whose expressions all read the row of before.
     private static let using = """
         UPDATE device_key SET
             window_seen = CASE WHEN ?1 > counter THEN
                 CASE WHEN ?1 - counter < \(KeyCounters.depth)
-                    THEN (iif(window_top = counter, window_seen, \(KeyCounters.all)) << (?1 - counter)) & \(KeyCounters.all)
+                    THEN (iif(\(isGood), window_seen, \(KeyCounters.all)) << (?1 - counter)) & \(KeyCounters.all)
                     ELSE 0 END
                 | CASE WHEN ?1 - counter <= \(KeyCounters.depth) THEN 1 << (?1 - counter - 1) ELSE 0 END
                 | ?4
                 ELSE window_seen | (1 << (counter - ?1 - 1)) END,
-            window_top = max(counter, ?1), counter = max(counter, ?1), last_used_at = ?2
+            window_top = max(counter, ?1), window_epoch = (SELECT epoch FROM counter_window),
+            counter = max(counter, ?1), last_used_at = ?2
         WHERE key_id = ?3 AND revoked_at IS NULL AND CASE
             WHEN ?1 > counter THEN ?1 - counter <= ?6
-            WHEN ?1 < counter AND counter - ?1 < ?5 AND window_top = counter
+            WHEN ?1 < counter AND counter - ?1 < ?5 AND \(isGood)
                 THEN (window_seen >> (counter - ?1 - 1)) & 1 = 0
             ELSE 0 END
         """

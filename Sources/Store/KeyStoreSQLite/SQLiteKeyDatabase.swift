@@ -21,7 +21,7 @@ import Synchronization
 ///
 /// Commits survive a crash of the process, since they are in the kernel's page cache. A power cut may lose the newest
 /// counters (NORMAL), but never a registration or a revocation (FULL).
-package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
+package final class SQLiteKeyDatabase: ImmediateKeyRegistry, CounterWindowStore {
     /// The limits of a store, each with its default.
     package struct Limits: Sendable {
         /// How long `key`, `standing` and `advanceCounter` wait in total for a pooled connection and SQLite's lock. In
@@ -138,6 +138,10 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry {
             if use.counter <= known.counter { return .notHigher(stored: known.counter) }
             return use.counter - known.counter > use.maximumRise ? .tooHigh(stored: known.counter) : .revoked
         }
+    }
+
+    package func putInForce(_ window: CounterWindow) throws(KeyRegistryError) {
+        try administer(until: nil) { try DeviceKeyTable.putInForce(window, in: $0) }
     }
 
     package func keys(after: KeyID?, limit: Int) throws(KeyRegistryError) -> [DeviceKey] {

@@ -15,7 +15,7 @@ package import KeyStore
 /// A call that waits for its thread longer than the busy limit of administration gets `.busy`; if the queue is full, it
 /// gets `.queueFull`. A call that is already waiting for the disk can't be cancelled, and returns when the disk
 /// responds.
-package final class SQLiteKeyRegistry: KeyRegistry, ImmediateKeyRegistry {
+package final class SQLiteKeyRegistry: KeyRegistry, ImmediateKeyRegistry, CounterWindowStore {
     package typealias Limits = SQLiteKeyDatabase.Limits
 
     let database: SQLiteKeyDatabase
@@ -86,6 +86,8 @@ extension SQLiteKeyRegistry {
     ) throws(KeyRegistryError) -> CounterAdvance {
         try database.use(counter, of: id, at: time)
     }
+
+    package func putInForce(_ window: CounterWindow) throws(KeyRegistryError) { try database.putInForce(window) }
 }
 
 // MARK: The asynchronous part

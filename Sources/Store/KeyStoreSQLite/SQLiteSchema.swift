@@ -51,14 +51,21 @@ enum SQLiteSchema {
         try SQLiteRevisions.create(in: database)
     }
 
-    /// Which counters below the highest were used. Older programs leave these columns as they are, and raise the
-    /// counter alone.
+    /// Which counters below the highest were used, and the window in force. Older programs leave these columns as they
+    /// are, and raise the counter alone.
     private static func addWindow(in database: Database) throws {
         guard try !database.columns(in: "device_key").contains(where: { $0.name == "window_top" }) else { return }
         try database.execute(
             sql: """
                 ALTER TABLE device_key ADD COLUMN window_top INTEGER;
                 ALTER TABLE device_key ADD COLUMN window_seen INTEGER;
+                ALTER TABLE device_key ADD COLUMN window_epoch INTEGER;
+                CREATE TABLE counter_window (
+                    singleton INTEGER NOT NULL PRIMARY KEY CHECK (singleton = 1),
+                    size INTEGER NOT NULL,
+                    epoch INTEGER NOT NULL
+                ) STRICT;
+                INSERT INTO counter_window VALUES (1, 0, 0);
                 """)
     }
 

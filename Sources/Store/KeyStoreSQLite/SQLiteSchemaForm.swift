@@ -7,7 +7,7 @@ enum SQLiteSchemaForm {
     private static let tables =
         [
             "device_key", "receipt", "signing_key", "secret", "development_token", "development_device",
-            "kept_ticket", "revision",
+            "kept_ticket", "revision", "counter_window",
         ] + AccountSchema.tables + RefreshSchema.tables
     /// Stores of the first programs lack the others.
     private static let required = 2

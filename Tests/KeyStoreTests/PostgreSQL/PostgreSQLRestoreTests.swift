@@ -91,8 +91,8 @@ struct PostgreSQLRestoreTests {
         try await database.server.dump(database.name, to: file, ["--data-only", "--disable-triggers"])
         try await goOn()
         let tables = [
-            "schema", "device_key", "receipt", "signing_state", "signing_key", "secret", "development_token",
-            "development_place", "changes", "feed", "home", "spent", "ticket", "account",
+            "schema", "device_key", "receipt", "counter_window", "signing_state", "signing_key", "secret",
+            "development_token", "development_place", "changes", "feed", "home", "spent", "ticket", "account",
             "passkey", "account_device", "account_end", "refresh_family", "refresh_home",
         ]
         let names = tables.map { "portcullis.\($0)" }.joined(separator: ", ")

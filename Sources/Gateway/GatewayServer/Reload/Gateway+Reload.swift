@@ -65,6 +65,9 @@ extension Gateway {
         let settings = SettingsInEffect(loaded)
         let difference = ReloadDifference(
             from: old.settings, to: settings, pinned: pinned.kept, missing: pinned.missing)
+        // Only a change needs the store: one that doesn't answer now prevents no other reload.
+        let window = GatewayParts.window(live, pinned)
+        if window != GatewayParts.window(old.live, old.pinned) { try state.putInForce(window) }
 
         state.apply(live)
         await server.replace(

@@ -25,6 +25,7 @@ struct FileStore: GatewayStore {
     var devices: DeviceRegistry { .immediate(file) }
     var accounts: AccountRegistry { .immediate(file) }
     var accountStore: any AccountStore { file }
+    var counterWindows: any CounterWindowStore { file }
     var signingKeys: any SigningKeyStore { file.tokenStore }
     var developmentTokens: any DevelopmentTokenStore & ImmediateDevelopmentTokenRegistry { file }
     var remembersProofs: Bool { false }

@@ -9,7 +9,8 @@ protocol GatewayStore: Sendable {
     var accounts: AccountRegistry { get }
     /// The part of accounts that waits.
     var accountStore: any AccountStore { get }
-    /// Its calls block.
+    /// Its calls block, as those of the next one do.
+    var counterWindows: any CounterWindowStore { get }
     var signingKeys: any SigningKeyStore { get }
     var developmentTokens: any DevelopmentTokenStore & ImmediateDevelopmentTokenRegistry { get }
     /// The next tickets of sessions; nil: the fleet's tickets are in the store, and these with them.

@@ -4,24 +4,39 @@ extension PostgreSQLSchema.Migration {
     /// Which counters below the highest were used, for assertions that arrive out of order. The rule is `KeyCounters`.
     ///
     /// Programs of before raise the counter alone, by `advance`. What is known of the counters below the highest is
-    /// good only for that highest, so after that all of them count as used. Those that may raise a counter may change
-    /// its window from here on, so that gateways of this program go on before the script of the roles is run again.
+    /// good only for that highest, so after that all of them count as used; and only in the epoch of `WindowInForce` in
+    /// which it was written. Those that may raise a counter may change its window from here on, and put one in force, so
+    /// that gateways of this program go on before the script of the roles is run again.
     static let counterWindows = Self(oldest: 1, script: columns + use + admit + erasure)
 
     private static let columns = """
-        ALTER TABLE portcullis.device_key ADD COLUMN window_top int8, ADD COLUMN window_seen int8;
+        ALTER TABLE portcullis.device_key ADD COLUMN window_top int8, ADD COLUMN window_seen int8,
+            ADD COLUMN window_epoch int8;
+        CREATE TABLE portcullis.counter_window (
+            singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
+            size int8 NOT NULL,
+            epoch int8 NOT NULL
+        );
+        INSERT INTO portcullis.counter_window (size, epoch) VALUES (0, 0);
         DO $$ DECLARE raiser record; BEGIN
             FOR raiser IN
-                SELECT a.grantee FROM pg_attribute c, aclexplode(c.attacl) a
+                SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS name
+                FROM pg_attribute c, aclexplode(c.attacl) a
                 WHERE c.attrelid = 'portcullis.device_key'::regclass AND c.attname = 'counter'
                     AND a.privilege_type = 'UPDATE'
             LOOP
-                EXECUTE format('GRANT UPDATE (window_top, window_seen) ON portcullis.device_key TO %s',
-                    CASE raiser.grantee WHEN 0 THEN 'PUBLIC' ELSE raiser.grantee::regrole::text END);
+                EXECUTE format('GRANT UPDATE (window_top, window_seen, window_epoch) ON portcullis.device_key TO %s',
+                    raiser.name);
+                EXECUTE format('GRANT SELECT, UPDATE (size, epoch) ON portcullis.counter_window TO %s', raiser.name);
             END LOOP;
         END $$;
 
         """
+
+    /// What is known of the counters below the highest. A use that waits for another one of the same key compares its
+    /// result with the epoch that it has seen itself: where an epoch has begun meanwhile, nothing is good.
+    private static let isGood =
+        "k.window_top = k.counter AND k.window_epoch = (SELECT w.epoch FROM portcullis.counter_window w)"
 
     private static let use = """
         -- outcome: 0 used, 1 not higher (stored), 2 unknown key, 3 revoked, 4 too high (stored)
@@ -36,7 +51,7 @@ extension PostgreSQLSchema.Migration {
             UPDATE portcullis.device_key k SET
                 window_seen = CASE WHEN new_counter > k.counter THEN
                     (CASE WHEN new_counter - k.counter < \(KeyCounters.depth)
-                        THEN ((CASE WHEN k.window_top = k.counter THEN k.window_seen ELSE everything END)
+                        THEN ((CASE WHEN \(isGood) THEN k.window_seen ELSE everything END)
                             << (new_counter - k.counter)::int4) & everything
                         ELSE 0 END)
                     | (CASE WHEN new_counter - k.counter <= \(KeyCounters.depth)
@@ -44,11 +59,12 @@ extension PostgreSQLSchema.Migration {
                         ELSE 0 END)
                     | closed
                     ELSE k.window_seen | (1::int8 << (k.counter - new_counter - 1)::int4) END,
-                window_top = greatest(k.counter, new_counter), counter = greatest(k.counter, new_counter),
-                last_used_at = used_at
+                window_top = greatest(k.counter, new_counter),
+                window_epoch = (SELECT w.epoch FROM portcullis.counter_window w),
+                counter = greatest(k.counter, new_counter), last_used_at = used_at
             WHERE k.key_id = id AND k.revoked_at IS NULL AND CASE
                 WHEN new_counter > k.counter THEN new_counter - k.counter <= rise
-                WHEN new_counter < k.counter AND k.counter - new_counter < reach AND k.window_top = k.counter
+                WHEN new_counter < k.counter AND k.counter - new_counter < reach AND \(isGood)
                     THEN ((k.window_seen >> (k.counter - new_counter - 1)::int4) & 1) = 0
                 ELSE false END;
             IF FOUND THEN outcome := 0; RETURN; END IF;
@@ -98,7 +114,7 @@ extension PostgreSQLSchema.Migration {
             UPDATE portcullis.device_key k
             SET public_key = '', app = '', environment = '', trust_root = '', counter = 0, validation_category = NULL,
                 bundle_version = NULL, registered_at = 0, last_used_at = NULL, window_top = NULL, window_seen = NULL,
-                revocation_reason = '\(DeviceKey.erasedReason)'
+                window_epoch = NULL, revocation_reason = '\(DeviceKey.erasedReason)'
             WHERE k.key_id = id;
             key := CASE WHEN FOUND THEN 2 ELSE 0 END;
             UPDATE portcullis.receipt r SET receipt = '' WHERE r.key_id = id;
