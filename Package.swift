@@ -222,8 +222,8 @@ let testTargets: [Target] = [
         "CLibwebsockets", "COpenSSL", logging),
     tests("BlockingWorkTests", "BlockingWork", "StallTestKit"),
     tests(
-        "KeyStoreTests", "KeyStore", "KeyStoreTestKit", "KeyStoreSQLite", "KeyStorePostgreSQL", "PostgreSQL",
-        "PostgreSQLTestKit", "StallTestKit", grdb),
+        "KeyStoreTests", "BlockingWork", "KeyStore", "KeyStoreTestKit", "KeyStoreSQLite", "KeyStorePostgreSQL",
+        "PostgreSQL", "PostgreSQLTestKit", "StallTestKit", grdb),
     tests("PostgreSQLTests", "PostgreSQL", "PostgreSQLTestKit"),
     tests(
         "AdmissionTests", "Admission", "AppAttest", "DPoP", "KeyStore", "KeyStoreTestKit", "DeviceSimulation",

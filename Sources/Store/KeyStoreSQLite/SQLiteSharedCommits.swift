@@ -1,6 +1,7 @@
 import BlockingWork
 import Dispatch
 import GRDB
+import Glibc
 import KeyStore
 import Synchronization
 
@@ -9,6 +10,9 @@ import Synchronization
 ///
 /// They have the limits of other calls: so many wait, and each as long. For the thread of changes one call waits for
 /// all of them; after a transaction it is the turn of the others that wait for this thread.
+///
+/// A wait for the disk costs as much processor time as several changes. So where threads compete for the processors,
+/// those that are about to bring a change go first (``Gathering``).
 final class SQLiteSharedCommits: Sendable {
     /// Changes of one transaction, so that it is short.
     static let maximumChanges = 64
@@ -16,9 +20,14 @@ final class SQLiteSharedCommits: Sendable {
     private let database: SQLiteKeyDatabase
     private let thread: BlockingThreads
     private let queue = SharedChanges()
+    private let giveWay: @Sendable () -> Void
 
-    init(of database: SQLiteKeyDatabase, on thread: BlockingThreads) {
-        (self.database, self.thread) = (database, thread)
+    /// - Parameter giveWay: lets other threads go first that could run now, and returns at once if there are none.
+    init(
+        of database: SQLiteKeyDatabase, on thread: BlockingThreads,
+        givingWayBy giveWay: @escaping @Sendable () -> Void = { sched_yield() }
+    ) {
+        (self.database, self.thread, self.giveWay) = (database, thread, giveWay)
     }
 
     /// Changes that no transaction has taken yet.
@@ -52,6 +61,8 @@ final class SQLiteSharedCommits: Sendable {
     // MARK: On the thread
 
     private func run() {
+        var gathering = Gathering(upTo: Self.maximumChanges)
+        while gathering.goesOn(with: queue.count) { giveWay() }
         queue.refuseLate()
         make(queue.take(Self.maximumChanges))
         if queue.goesOn() { start() }
@@ -75,6 +86,25 @@ final class SQLiteSharedCommits: Sendable {
             guard changes.count > 1 else { return first.fail(error) }
             for change in changes { make([change]) }
         }
+    }
+}
+
+/// How often a thread gives way before a transaction: again only if that has brought changes, and few times, because
+/// each may take the time slices of others.
+struct Gathering {
+    static let maximumTurns = 2
+
+    private let maximumChanges: Int
+    private var known = 0
+    private var turns = 0
+
+    init(upTo maximumChanges: Int) { self.maximumChanges = maximumChanges }
+
+    /// - Parameter count: of the changes that wait.
+    mutating func goesOn(with count: Int) -> Bool {
+        guard count > known, count < maximumChanges, turns < Self.maximumTurns else { return false }
+        (known, turns) = (count, turns + 1)
+        return true
     }
 }
 

@@ -1,3 +1,4 @@
+import BlockingWork
 import GRDB
 import KeyStore
 import StallTestKit
@@ -52,6 +53,33 @@ struct SQLiteSharedCommitsTests {
         var families = 0
         for byte in 1...UInt8(3) { families += try await store.families(of: .sample(byte)).count }
         #expect(families == 20)
+    }
+
+    @Test func `are one transaction with those that come while the thread gives way before it`() async throws {
+        let store = try await store(waiting: 64)
+        gate.open()
+        let turn = Gate()
+        let shared = SQLiteSharedCommits(of: store.database, on: BlockingThreads("test")) { turn.pass() }
+        try await withThrowingTaskGroup(of: PasskeySpending.self) { group in
+            group.addTask { try await signIn(1, to: shared, of: store) }
+            await turn.arrivals(1)
+            for byte in 2...UInt8(3) { group.addTask { try await signIn(byte, to: shared, of: store) } }
+            while shared.waiting < 3, turn.isHolding { await Task.yield() }
+            #expect(commits.count == 0)
+            turn.open()
+            for try await outcome in group { #expect(outcome == .used) }
+        }
+        #expect(commits.count == 1)
+        for byte in 1...UInt8(3) { #expect(try await store.families(of: .sample(byte)).count == 1) }
+    }
+
+    private func signIn(
+        _ account: UInt8, to shared: SQLiteSharedCommits, of store: SQLiteKeyRegistry
+    ) async throws -> PasskeySpending {
+        let number = Int(account)
+        let family = RefreshFamily.sample(number, account: account, beginner: .passkey(.sample(number)))
+        let signIn = PasskeySignIn(.sample(number), beginning: family)
+        return try await shared.change { [database = store.database] in try database.signIn(signIn, in: $0) }
     }
 
     @Test func `are several transactions above a maximum`() async throws {
@@ -149,6 +177,27 @@ struct SQLiteSharedCommitsTests {
         gate.open()
         #expect(try await stuck == .passkey(.used))
         #expect(try await store.families(of: .sample(2)) == [])
+    }
+}
+
+@Suite("A thread that gives way before a transaction")
+struct GatheringTests {
+    private func turns(_ counts: Int...) -> Int {
+        var gathering = Gathering(upTo: 10)
+        return counts.prefix { gathering.goesOn(with: $0) }.count
+    }
+
+    @Test func `does so once if nothing comes`() { #expect(turns(1, 1, 1) == 1) }
+
+    @Test func `does so again if something has come, but not for ever`() {
+        #expect(turns(1, 2, 2, 2) == 2)
+        #expect(turns(1, 2, 3, 4, 5, 6) == Gathering.maximumTurns)
+    }
+
+    @Test func `doesn't if nothing waits any more, or as many as one transaction takes`() {
+        #expect(turns(0, 1) == 0)
+        #expect(turns(10, 11) == 0)
+        #expect(turns(3, 10, 11) == 1)
     }
 }
 

@@ -9,16 +9,17 @@ struct PasskeyProof: Sendable {
     let mark: PasskeyMark
     let challenge: [UInt8]
     private let clientData: CollectedClientData
-    private let response: AuthenticationResponse
+    private let authenticatorData: [UInt8]
+    private let signature: [UInt8]
     private let userHandle: [UInt8]?
 
     init(_ credential: CredentialJSON, of relyingParty: RelyingParty) throws(RefusedRequest) {
         mark = .of(credential.id)
-        response = AuthenticationResponse(
-            clientDataJSON: try credential.bytes("clientDataJSON"),
-            authenticatorData: try credential.bytes("authenticatorData"), signature: try credential.bytes("signature"))
+        let json = try credential.bytes("clientDataJSON")
+        authenticatorData = try credential.bytes("authenticatorData")
+        signature = try credential.bytes("signature")
         userHandle = try credential.userHandle()
-        clientData = try .read(response.clientDataJSON, of: relyingParty)
+        clientData = try .read(json, of: relyingParty)
         challenge = try clientData.challengeBytes()
     }
 
@@ -39,7 +40,7 @@ struct PasskeyProof: Sendable {
         }
         do throws(CeremonyError) {
             let verified = try AuthenticationVerifier(relyingParty: relyingParty).verify(
-                response, challenge: challenge, credential: found.passkey.record(key))
+                clientData, authenticatorData, signature, challenge: challenge, credential: found.passkey.record(key))
             let record = verified.record
             let use = PasskeyUse(
                 mark: mark, signCount: record.signCount, isBackupEligible: record.isBackupEligible,

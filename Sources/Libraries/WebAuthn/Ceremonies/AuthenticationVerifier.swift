@@ -43,19 +43,28 @@ public struct AuthenticationVerifier: Sendable {
         _ response: AuthenticationResponse, challenge: [UInt8], credential record: CredentialRecord
     ) throws(CeremonyError) -> VerifiedAuthentication {
         let clientData = try CollectedClientData(json: response.clientDataJSON)  // 8 and 9
+        return try verify(
+            clientData, response.authenticatorData, response.signature, challenge: challenge, credential: record)
+    }
+
+    /// The same with client data that the caller has read, to find its challenge.
+    package func verify(
+        _ clientData: CollectedClientData, _ authenticatorData: [UInt8], _ signature: [UInt8], challenge: [UInt8],
+        credential record: CredentialRecord
+    ) throws(CeremonyError) -> VerifiedAuthentication {
         try clientData.verifyType(is: .get)  // 10
         try clientData.verifyChallenge(is: challenge)  // 11
         try clientData.verifyOrigin(of: relyingParty)  // 12
         try clientData.verifyCrossOrigin(relyingParty)  // 13
         try clientData.verifyTopOrigin(relyingParty)  // 14
-        let data = try parse(response.authenticatorData)
+        let data = try parse(authenticatorData)
         try data.verifyRPIDHash(relyingParty)  // 15
         try data.verifyUserPresence()  // 16
         try data.verifyUserVerification(isRequired: requiresUserVerification)  // 17
         try data.verifyBackupState()  // 18
         let isEligibilityChanged = compareBackup(data, with: record)
-        let hash = hashClientData(response.clientDataJSON)
-        try verifySignature(response.signature, over: response.authenticatorData + hash, by: record.publicKey)
+        let hash = hashClientData(clientData.json)
+        try verifySignature(signature, over: authenticatorData + hash, by: record.publicKey)
         // From here on the authenticator data and the client data are what the credential signed.
         try verifyCounter(data, after: record.signCount)
         return VerifiedAuthentication(

@@ -15,6 +15,8 @@ public struct CollectedClientData: Sendable {
     public let isCrossOrigin: Bool
     /// The origin of that page. Browsers of Level 2 leave it out.
     public let topOrigin: String?
+    /// As received: what the credential has signed the hash of.
+    let json: [UInt8]
 
     /// Reads the client data, as the first two steps that concern it say.
     ///
@@ -30,6 +32,7 @@ public struct CollectedClientData: Sendable {
         do { object = try JSONReader.readObject(Self.withoutMark(bytes), within: .clientData) } catch {
             throw .malformedClientData(MalformedJSON(error))
         }
+        json = bytes
         type = try Self.text(.type, in: object)
         challenge = try Self.text(.challenge, in: object)
         origin = try Self.text(.origin, in: object)

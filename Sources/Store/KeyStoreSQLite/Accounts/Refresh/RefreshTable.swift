@@ -66,7 +66,7 @@ enum RefreshTable {
         return try statement.first([Data(id.bytes)], family)
     }
 
-    /// Those that one more leaves no room for: nearly always none.
+    /// Those that one more leaves no room for: none below ``RefreshLimits/maximumFamilies``.
     static func idle(of account: AccountID, from database: Database) throws -> [RefreshFamilyID] {
         let statement = try database.cachedStatement(
             sql: """
@@ -199,11 +199,25 @@ enum RefreshTable {
 
     static func history(in database: Database) throws -> RefreshHistory {
         let statement = try database.cachedStatement(sql: "SELECT history, changes FROM refresh_home")
-        let history = try statement.first([]) { row in
-            RefreshHistory(id: try StoredValue.bytes(row[0]), changes: try StoredValue.integer(row[1]))
-        }
-        guard let history else { throw DeviceKeyTable.damage }
+        guard let history = try statement.first([], history) else { throw DeviceKeyTable.damage }
         return history
+    }
+
+    private static func history(_ row: Row) throws -> RefreshHistory {
+        RefreshHistory(id: try StoredValue.bytes(row[0]), changes: try StoredValue.integer(row[1]))
+    }
+
+    /// With the number of an account's families: what a further one of it needs, in one statement.
+    static func history(
+        countingFamiliesOf account: AccountID, in database: Database
+    ) throws -> (history: RefreshHistory, count: Int64) {
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT history, changes, (SELECT count(*) FROM refresh_family WHERE account_id = ?) FROM refresh_home
+                """)
+        let found = try statement.first([Data(account.bytes)]) { (try history($0), try StoredValue.integer($0[2])) }
+        guard let found else { throw DeviceKeyTable.damage }
+        return found
     }
 
     static func noteChange(in database: Database) throws {

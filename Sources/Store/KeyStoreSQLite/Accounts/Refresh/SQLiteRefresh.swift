@@ -34,9 +34,12 @@ extension SQLiteKeyDatabase {
     }
 
     private func add(_ family: RefreshFamily, in database: Database) throws {
-        try refreshPlace.begin(RefreshTable.history(in: database))
-        for id in try RefreshTable.idle(of: family.account, from: database) {
-            _ = try RefreshTable.end(.family(id), at: family.beganAt, in: database)
+        let (history, count) = try RefreshTable.history(countingFamiliesOf: family.account, in: database)
+        try refreshPlace.begin(history)
+        if count >= RefreshLimits.maximumFamilies {
+            for id in try RefreshTable.idle(of: family.account, from: database) {
+                _ = try RefreshTable.end(.family(id), at: family.beganAt, in: database)
+            }
         }
         try RefreshTable.insert(family, into: database)
     }
