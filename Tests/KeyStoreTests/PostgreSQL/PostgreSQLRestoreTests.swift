@@ -93,7 +93,7 @@ struct PostgreSQLRestoreTests {
         let tables = [
             "schema", "device_key", "receipt", "signing_state", "signing_key", "secret", "development_token",
             "development_place", "changes", "feed", "home", "spent", "ticket", "account",
-            "passkey", "account_device", "account_end", "refresh_family", "refresh_home",
+            "passkey", "account_device", "account_end", "refresh_family", "refresh_home", "refresh_witness",
         ]
         let names = tables.map { "portcullis.\($0)" }.joined(separator: ", ")
         try database.session().run("TRUNCATE \(names)")
