@@ -127,7 +127,7 @@ let store: [Target] = [
     target(
         "KeyStoreSQLite", "BlockingWork", "KeyStore", grdb, .product(name: "GRDBSQLite", package: "GRDB.swift")),
     target("PostgreSQL", "CLibpq"),
-    target("KeyStorePostgreSQL", "KeyStore", "PostgreSQL", crypto),
+    target("KeyStorePostgreSQL", "BlockingWork", "KeyStore", "PostgreSQL", crypto),
 ]
 
 let gate: [Target] = [

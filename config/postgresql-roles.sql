@@ -67,7 +67,10 @@ GRANT UPDATE (label) ON portcullis.account_device TO :"gateway";
 -- It begins, uses and ends families of refresh tokens. It can move none to another account or key.
 GRANT INSERT, DELETE ON portcullis.refresh_family TO :"gateway";
 GRANT UPDATE (hash, last_hash, sealed, last_expires_at, repeated_late, used_at, expires_at) ON portcullis.refresh_family TO :"gateway";
-GRANT UPDATE (epoch, marked, place, timeline, standbys) ON portcullis.refresh_home TO :"gateway";
+GRANT UPDATE (epoch, history, marked, place, timeline, standbys) ON portcullis.refresh_home TO :"gateway";
+-- It is a witness of what was confirmed.
+GRANT INSERT, DELETE ON portcullis.refresh_witness TO :"gateway";
+GRANT UPDATE (beats, beat_at) ON portcullis.refresh_witness TO :"gateway";
 -- With ADMIN_CONSOLE=on gateways revoke and restore keys, and revoke development tokens, too:
 -- GRANT UPDATE (revoked_at, revocation_reason) ON portcullis.device_key TO :"gateway";
 -- GRANT DELETE ON portcullis.device_key TO :"gateway";

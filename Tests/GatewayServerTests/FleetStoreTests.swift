@@ -36,9 +36,9 @@ struct FleetStoreTests {
         _ = try FleetStoreAdministration(configuration).migrate()
     }
 
-    private func store() throws -> FleetStore {
+    private func store(folder: String? = nil) throws -> FleetStore {
         try FleetStore(
-            configuration, StoreObserver(now: { 0 }) { _, _, _ in },
+            configuration, StoreObserver(now: { 0 }) { _, _, _ in }, folder: folder,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
@@ -204,6 +204,16 @@ struct FleetStoreTests {
         try session.run("ALTER FUNCTION portcullis.expire_accounts RENAME TO hidden")
         await #expect(throws: KeyRegistryError.self) { try await store.forgetExpired() }
         #expect(try session.run("SELECT count(*) FROM portcullis.refresh_family", []).only().integer(0) == 0)
+    }
+
+    @Test func `keeps the witness of the past in its folder, also if other housekeeping fails`() async throws {
+        let (path, session) = (folder.file("refresh-witness"), try server.session(database: database))
+        try session.run("ALTER FUNCTION portcullis.begin_upkeep RENAME TO hidden")
+        let store = try self.store(folder: folder.path)
+        #expect(!FileManager.default.fileExists(atPath: path))
+        await #expect(throws: KeyRegistryError.self) { try await store.maintain() }
+        #expect(FileManager.default.fileExists(atPath: path))
+        #expect(try session.run("SELECT beats FROM portcullis.refresh_witness", []).only().integer(0) == 1)
     }
 
     @Test func `is kept by one gateway at a time`() async throws {

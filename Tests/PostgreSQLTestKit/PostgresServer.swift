@@ -19,6 +19,8 @@ package final class PostgresServer: Sendable {
         package var diskMegabytes: Int?
         /// It follows this server until it is promoted.
         package var primary: PostgresServer?
+        /// Its files are those of a base backup of this server, and it is started with them as they are.
+        package var original: PostgresServer?
         /// TLS on the loopback port.
         package var certificates: PostgresCertificates?
         /// Its wall clock can be stepped (`scripts/clock.c`).
@@ -51,7 +53,9 @@ package final class PostgresServer: Sendable {
         directory = try Self.makeDirectory()
         port = options.listens ? try Self.freePort() : 5432
         if let primary = options.primary {
-            try copy(primary)
+            try copy(primary, ["-R"])
+        } else if let original = options.original {
+            try copy(original)
         } else {
             try Self.pristine.get().withCopy(at: data)
         }
@@ -292,12 +296,25 @@ extension PostgresServer {
         return Pristine(path: directory + "/data")
     }
 
-    private func copy(_ primary: PostgresServer) throws {
+    private func copy(_ primary: PostgresServer, _ options: [String] = []) throws {
         let words = [
             try PostgresPrograms.path("pg_basebackup"), "-D", data, "-h", primary.directory, "-p", String(primary.port),
-            "-U", "portcullis", "-R", "-X", "stream", "-c", "fast", "--no-sync",
+            "-U", "portcullis", "-X", "stream", "-c", "fast", "--no-sync",
         ]
-        try Program.run(PostgresPrograms.asUser(words), output: log)
+        try Program.run(PostgresPrograms.asUser(words + options), output: log)
+    }
+
+    private var snapshot: String { directory + "/snapshot" }
+
+    /// Keeps a copy of the files of a server that doesn't run.
+    package func takeSnapshot() async throws {
+        try await offPool { [self] in try Program.run(["/bin/cp", "-a", data, snapshot], output: log) }
+    }
+
+    /// Puts that copy in the place of its files.
+    package func rollBack() throws {
+        try FileManager.default.removeItem(atPath: data)
+        try FileManager.default.moveItem(atPath: snapshot, toPath: data)
     }
 
     private static func makeDirectory() throws -> String {

@@ -56,7 +56,8 @@ package final class Gateway: Sendable {
         FileLimit.raise()
         let configuration = loaded.configuration
         try Self.checkPlainText(sockets, configuration)
-        let state = try GatewayState(configuration, member: member, logger: logger)
+        let folder = ServiceManager.stateDirectory(source.environment)
+        let state = try GatewayState(configuration, member: member, folder: folder, logger: logger)
         let (start, live) = (configuration.atStart, configuration.live)
         let pinned = StartupPinned(live)
         let parts = try GatewayParts(live, pinned, state: state, logger: logger)

@@ -42,11 +42,16 @@ struct GatewayState: Sendable {
     /// `MESSAGES_PER_SECOND_PER_ADDRESS`
     let messages: AddressPaces
 
-    /// - Parameter member: the fleet's id of the process that this one replaces.
-    init(_ configuration: GatewayConfiguration, member: String? = nil, logger: Logger) throws(GatewayError) {
+    /// - Parameters:
+    ///   - member: the fleet's id of the process that this one replaces.
+    ///   - folder: for what outlives the process.
+    init(
+        _ configuration: GatewayConfiguration, member: String? = nil, folder: String? = nil, logger: Logger
+    ) throws(GatewayError) {
         let live = configuration.live
         try self.init(
-            configuration.atStart, signing: TokenState.schedule(live.tokens), member: member, logger: logger)
+            configuration.atStart, signing: TokenState.schedule(live.tokens), member: member, folder: folder,
+            logger: logger)
         apply(live)
     }
 
@@ -55,7 +60,7 @@ struct GatewayState: Sendable {
     ///
     /// - Parameter signing: when signing keys are replaced, and for how long they are kept.
     private init(
-        _ start: StartConfiguration, signing: SigningKeySchedule, member: String?, logger: Logger
+        _ start: StartConfiguration, signing: SigningKeySchedule, member: String?, folder: String?, logger: Logger
     ) throws(GatewayError) {
         self.start = start
         let figures = Current(LiveFigures(signing: signing))
@@ -86,7 +91,7 @@ struct GatewayState: Sendable {
             tokensPerMinute: figures.now.tokensPerMinute, maximumEntries: maximumEntries)
         let observer = StoreObserver(metrics)
         let fleet = try GatewayFleet(
-            start, observer, limits: figures.now.relays, member: member, logger: logger)
+            start, observer, limits: figures.now.relays, member: member, folder: folder, logger: logger)
         self.fleet = fleet
         let store = try Self.store(of: fleet, start, observer)
         self.store = store

@@ -13,6 +13,7 @@ package final class PostgreSQLKeyRegistry: Sendable {
 
     let driver: PostgreSQLDriver
     let sealing: any SecretSealing
+    let witness: RefreshWitnessKeeper
     private let observer: StoreObserver?
 
     /// How often a statement is tried again that another one was in the way of.
@@ -22,10 +23,15 @@ package final class PostgreSQLKeyRegistry: Sendable {
 
     /// - Parameters:
     ///   - sealing: for the secrets in the store.
+    ///   - witness: of the gateway; a command has none, and doesn't beat.
     ///   - observer: is told of each call; mostly on the driver's thread.
-    package init(_ driver: PostgreSQLDriver, sealing: any SecretSealing, observer: StoreObserver? = nil) {
+    package init(
+        _ driver: PostgreSQLDriver, sealing: any SecretSealing, witness: RefreshWitnessKeeper = RefreshWitnessKeeper(),
+        observer: StoreObserver? = nil
+    ) {
         self.driver = driver
         self.sealing = sealing
+        self.witness = witness
         self.observer = observer
     }
 

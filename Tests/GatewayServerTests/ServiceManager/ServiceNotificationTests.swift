@@ -20,6 +20,13 @@ struct ServiceNotificationTests {
         #expect(notification.text == text)
     }
 
+    @Test(
+        arguments: [(nil, nil), ("", nil), ("/var/lib/a", "/var/lib/a"), ("/var/lib/a:/var/lib/b", "/var/lib/a")]
+            as [(String?, String?)])
+    func `what outlives the process is in the first folder of its state`(value: String?, folder: String?) {
+        #expect(ServiceManager.stateDirectory(["STATE_DIRECTORY": value].compactMapValues(\.self)) == folder)
+    }
+
     @Test func `a status stays one line`() {
         #expect(ServiceNotification.status("a\nREADY=1\u{7f}b\u{0}").text == "STATUS=a READY=1 b ")
     }

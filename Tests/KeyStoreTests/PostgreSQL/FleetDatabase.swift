@@ -45,10 +45,11 @@ final class FleetDatabase: Sendable {
     func session() throws -> PostgreSQLConnection { try server.session(database: name) }
 
     static func registry(
-        _ options: DriverOptions, report: @escaping @Sendable (DriverEvent) -> Void = { _ in }
+        _ options: DriverOptions, witness: RefreshWitnessKeeper = RefreshWitnessKeeper(),
+        report: @escaping @Sendable (DriverEvent) -> Void = { _ in }
     ) throws -> PostgreSQLKeyRegistry {
         let sealing = try #require(SealedSecrets(keys: [secretKey]))
-        return PostgreSQLKeyRegistry(PostgreSQLDriver(options, report: report), sealing: sealing)
+        return PostgreSQLKeyRegistry(PostgreSQLDriver(options, report: report), sealing: sealing, witness: witness)
     }
 
     private static let template = Task { () async throws -> String in

@@ -94,6 +94,7 @@ struct PostgreSQLRestoreTests {
             "schema", "device_key", "receipt", "counter_window", "signing_state", "signing_key", "secret",
             "development_token", "development_place", "changes", "feed", "home", "spent", "ticket", "account",
             "passkey", "account_device", "account_end", "refresh_family", "refresh_home",
+            "refresh_witness",
         ]
         let names = tables.map { "portcullis.\($0)" }.joined(separator: ", ")
         try database.session().run("TRUNCATE \(names)")

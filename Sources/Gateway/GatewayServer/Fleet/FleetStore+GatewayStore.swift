@@ -21,7 +21,12 @@ extension FleetStore: GatewayStore {
 
     func tryWriting() async throws(KeyRegistryError) { try await registry.tryWriting() }
 
-    func maintain() async throws(KeyRegistryError) { try await forgetExpired() }
+    func maintain() async throws(KeyRegistryError) {
+        var failure: KeyRegistryError?
+        do throws(KeyRegistryError) { try await keepWitness() } catch { failure = error }
+        try await forgetExpired()
+        if let failure { throw failure }
+    }
 
     /// Asked until the answer is yes. A database that doesn't answer now prevents no reload.
     func checkErasing() throws(GatewayError) {

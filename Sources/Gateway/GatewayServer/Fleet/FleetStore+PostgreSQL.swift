@@ -8,9 +8,12 @@ import Settings
 extension FleetStore {
     /// With a PostgreSQL database. Returns when it has answered, or throws.
     ///
-    /// - Parameter member: the id of the process that this one replaces.
+    /// - Parameters:
+    ///   - member: the id of the process that this one replaces.
+    ///   - folder: where the witness of the database's past is kept; nil: a restart forgets it.
     convenience init(
-        _ configuration: FleetStoreConfiguration, _ observer: StoreObserver, member: String? = nil, logger: Logger
+        _ configuration: FleetStoreConfiguration, _ observer: StoreObserver, member: String? = nil,
+        folder: String? = nil, logger: Logger
     ) throws(GatewayError) {
         let name = "\(configuration)"
         let alarm = Alarm()
@@ -28,8 +31,11 @@ extension FleetStore {
                 logger.error("the database can't be reached", metadata: [LogKeys.error: "\(reason)"])
             }
         }
+        let witness = RefreshWitnessKeeper(in: folder) { problem in
+            logger.warning("witness of the database's past: \(problem)")
+        }
         try self.init(
-            PostgreSQLKeyRegistry(driver, sealing: sealing, observer: observer),
+            PostgreSQLKeyRegistry(driver, sealing: sealing, witness: witness, observer: observer),
             upkeep: PostgreSQLKeyRegistry(
                 PostgreSQLDriver(configuration.upkeepOptions), sealing: sealing, observer: observer),
             name: name, alarm: alarm, member: member, logger: logger)

@@ -27,6 +27,9 @@ final class FleetStore: Sendable {
     /// Rings when another process has changed something.
     let alarm: Alarm
     private let upkeep: FleetUpkeep
+    /// Between two beats of the witness, at least. Its file is written as often.
+    private static let witnessPause: Duration = .seconds(10)
+    private let nextWitness = Mutex(ContinuousClock.now)
     /// Of the last ``checkErasing()``.
     let mayErase = Mutex(false)
     private let isFailing = Mutex(false)
@@ -95,6 +98,20 @@ final class FleetStore: Sendable {
         logger.error(
             "signing keys in the database can't be read: has every gateway the same STORE_SECRETS_KEY_PATH?",
             metadata: [LogKeys.count: "\(count)"])
+    }
+
+    /// Whether the witness is due to beat.
+    private func isWitnessDue() -> Bool {
+        nextWitness.withLock { next in
+            guard next <= .now else { return false }
+            next = .now + Self.witnessPause
+            return true
+        }
+    }
+
+    /// Has the database confirm what this gateway is a witness of, if that is due.
+    func keepWitness() async throws(KeyRegistryError) {
+        if isWitnessDue() { try await registry.keepWitness() }
     }
 
     /// Has the database forget what has expired, if no other gateway does.

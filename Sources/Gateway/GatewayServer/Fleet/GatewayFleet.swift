@@ -21,12 +21,14 @@ final class GatewayFleet: Sendable {
     /// - Parameters:
     ///   - limits: of what goes to other gateways; read at each connection.
     ///   - member: the fleet's id of the process that this one replaces.
+    ///   - folder: for what outlives the process.
     init(
         _ start: StartConfiguration, _ observer: StoreObserver,
-        limits: @autoclosure @escaping @Sendable () -> RelayLimits, member: String?, logger: Logger
+        limits: @autoclosure @escaping @Sendable () -> RelayLimits, member: String?, folder: String?,
+        logger: Logger
     ) throws(GatewayError) {
         let database = try start.fleetStore.map { configuration throws(GatewayError) in
-            try FleetStore(configuration, observer, member: member, logger: logger)
+            try FleetStore(configuration, observer, member: member, folder: folder, logger: logger)
         }
         self.database = database
         holdings = database.map { FleetHoldings(of: $0, logger) }

@@ -62,6 +62,12 @@ final class ServiceManager: Sendable {
         return .microseconds(microseconds / 2)
     }
 
+    /// STATE_DIRECTORY: where what has to outlive the process is kept, the first one if there are several. It is also
+    /// set without a manager, as in a container.
+    static func stateDirectory(_ environment: [String: String]) -> String? {
+        environment["STATE_DIRECTORY"]?.split(separator: ":").first.map { String($0) }
+    }
+
     /// The environment for a process that takes over as `.mainProcess`: the manager watches it then, under its own
     /// process id.
     static func environment(ofSuccessor environment: [String: String]) -> [String: String] {

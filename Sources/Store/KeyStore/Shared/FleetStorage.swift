@@ -31,6 +31,10 @@ package protocol FleetStorage: SharedKeyRegistry, KeyMaintenance, DevelopmentTok
     /// - Parameter milliseconds: since the last one was told so, at least.
     func beginUpkeep(pause milliseconds: Int) async throws(KeyRegistryError) -> Bool
 
+    /// Remembers what the store has confirmed of families of refresh tokens. A store that knows less later is an older
+    /// copy, in which no family is good.
+    func keepWitness() async throws(KeyRegistryError)
+
     /// Forgets changes that every reader of the feed has had the time for.
     func forgetChanges() async throws(KeyRegistryError)
 

@@ -8,11 +8,12 @@ extension PostgreSQLSchema.Migration {
     /// know nothing of these tables.
     static let refresh = Self(
         oldest: 1,
-        script: familyTables + standbys + lateness + history + endingFamilies + endingWith + beginningFamily + signingIn
-            + usingFamily + expiring)
+        script: familyTables + witnesses + standbys + lateness + history + endingFamilies + endingWith
+            + beginningFamily + signingIn + usingFamily + expiring)
 
-    /// `refresh_home` has one row: which families are good (`epoch`), and where it was written last. A row that a dump
-    /// brings back has the mark of before in `marked`, and another one in `mark`, which is made anew.
+    /// `refresh_home` has one row: which families are good (`epoch`, whose name is `history`), and where it was written
+    /// last. A row that a dump brings back has the mark of before in `marked`, and another one in `mark`, which is made
+    /// anew.
     private static let familyTables = """
         CREATE TABLE portcullis.refresh_family (
             family_id bytea PRIMARY KEY CHECK (octet_length(family_id) = \(RefreshFamilyID.length)),
@@ -37,6 +38,7 @@ extension PostgreSQLSchema.Migration {
         CREATE TABLE portcullis.refresh_home (
             singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
             epoch int8 NOT NULL,
+            history bytea NOT NULL DEFAULT uuid_send(gen_random_uuid()),
             mark bytea NOT NULL GENERATED ALWAYS AS (portcullis.home_incarnation(singleton)) STORED,
             marked bytea,
             place bytea NOT NULL,
@@ -47,8 +49,8 @@ extension PostgreSQLSchema.Migration {
         """
 
     /// A crash loses nothing that was confirmed. A promoted standby has another timeline; it has everything if every
-    /// commit before had waited for it by name. Otherwise, and where the database or the row is another one, confirmed
-    /// uses may be lost.
+    /// commit before had waited for it by name. Otherwise, where the database or the row is another one, and where a
+    /// gateway remembers more (`witnesses`), confirmed uses may be lost.
     private static let history = """
         CREATE FUNCTION portcullis.refresh_timeline() RETURNS text LANGUAGE sql AS $$
             SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
@@ -59,26 +61,40 @@ extension PostgreSQLSchema.Migration {
         UPDATE portcullis.refresh_home SET marked = mark;
 
         -- The epoch of the families that are good. What is committed next is so under the mode that the row has then.
-        CREATE FUNCTION portcullis.refresh_epoch() RETURNS int8 LANGUAGE plpgsql AS $$
+        CREATE FUNCTION portcullis.refresh_epoch(
+            witness bytea DEFAULT NULL, seen int8 DEFAULT NULL, histories bytea[] DEFAULT NULL
+        ) RETURNS int8 LANGUAGE plpgsql AS $$
         DECLARE
             known record;
             here CONSTANT bytea := portcullis.home_place(true);
             line CONSTANT text := portcullis.refresh_timeline();
             names CONSTANT text := current_setting('synchronous_standby_names');
-            present int8;
         BEGIN
             SELECT * INTO STRICT known FROM portcullis.refresh_home;
-            IF known.place = here AND known.timeline = line AND known.standbys = names AND known.marked = known.mark THEN
+            IF known.place = here AND known.timeline = line AND known.standbys = names AND known.marked = known.mark
+                AND NOT portcullis.has_gone_back(known.history, witness, seen, histories)
+            THEN
                 RETURN known.epoch;
             END IF;
+            PERFORM portcullis.wait_for_disk();
             SELECT * INTO STRICT known FROM portcullis.refresh_home FOR UPDATE;
-            present := known.epoch + CASE
-                WHEN known.place <> here OR known.marked IS DISTINCT FROM known.mark
-                    OR known.timeline <> line AND NOT portcullis.was_waited_for(known.standbys) THEN 1
-                ELSE 0 END;
-            UPDATE portcullis.refresh_home
-            SET epoch = present, marked = mark, place = here, timeline = line, standbys = names;
-            RETURN present;
+            UPDATE portcullis.refresh_home SET marked = mark, place = here, timeline = line, standbys = names;
+            IF known.place <> here OR known.marked IS DISTINCT FROM known.mark
+                OR known.timeline <> line AND NOT portcullis.was_waited_for(known.standbys)
+                OR portcullis.has_gone_back(known.history, witness, seen, histories)
+            THEN
+                RETURN portcullis.begin_epoch();
+            END IF;
+            RETURN known.epoch;
+        END $$;
+
+        -- No family of before is good. Their rows are removed later.
+        CREATE FUNCTION portcullis.begin_epoch() RETURNS int8 LANGUAGE plpgsql AS $$
+        DECLARE
+            begun int8;
+        BEGIN
+            UPDATE portcullis.refresh_home SET epoch = epoch + 1, history = DEFAULT RETURNING epoch INTO begun;
+            RETURN begun;
         END $$;
 
         -- What was confirmed is on the disk, whatever the server's default is.
@@ -180,7 +196,7 @@ extension PostgreSQLSchema.Migration {
         BEGIN
             PERFORM portcullis.wait_for_disk();
             PERFORM portcullis.refresh_epoch();
-            UPDATE portcullis.refresh_home SET epoch = epoch + 1;
+            PERFORM portcullis.begin_epoch();
             SELECT count(*) INTO ending FROM portcullis.refresh_family;
             PERFORM portcullis.end_old_families(\(RefreshLimits.maximumToldAtOnce), ended);
             RETURN ending;
@@ -247,7 +263,7 @@ extension PostgreSQLSchema.Migration {
         -- 0 begun, 1 the account or what begins it has ended
         CREATE FUNCTION portcullis.begin_family(
             id bytea, of_account bytea, of_kind int8, of_beginner bytea, of_key bytea, new_hash bytea, began int8,
-            new_expires int8, latest int8
+            new_expires int8, latest int8, witness bytea, seen int8, histories bytea[]
         ) RETURNS int8 LANGUAGE plpgsql AS $$
         DECLARE
             closed int8;
@@ -256,7 +272,7 @@ extension PostgreSQLSchema.Migration {
             idle bytea[];
         BEGIN
             PERFORM portcullis.wait_for_disk();
-            present := portcullis.refresh_epoch();
+            present := portcullis.refresh_epoch(witness, seen, histories);
             SELECT a.closed_at INTO closed FROM portcullis.account a WHERE a.account_id = of_account FOR UPDATE;
             IF NOT FOUND OR closed IS NOT NULL THEN RETURN 1; END IF;
             -- It may have waited for the row.
@@ -291,6 +307,7 @@ extension PostgreSQLSchema.Migration {
             proof_home bytea, proof_kind int8, proof_bytes bytea, proof_expires int8, home_id bytea, mark_kind int8,
             mark_bytes bytea, mark_expires int8, of_mark bytea, new_count int8, new_flags int8, used int8, id bytea,
             of_account bytea, of_key bytea, new_hash bytea, began int8, new_expires int8, latest int8,
+            witness bytea, seen int8, histories bytea[],
             OUT proof_spending int8, OUT spending int8, OUT outcome int8, OUT stored int8
         ) LANGUAGE plpgsql AS $$
         BEGIN
@@ -311,7 +328,7 @@ extension PostgreSQLSchema.Migration {
             IF outcome <> 0 THEN RETURN; END IF;
             IF portcullis.begin_family(
                 id, of_account, \(RefreshBeginner.Kind.passkey.rawValue), of_mark, of_key, new_hash, began,
-                new_expires, latest) <> 0
+                new_expires, latest, witness, seen, histories) <> 0
             THEN outcome := 2; END IF;
         END $$;
 
@@ -323,7 +340,7 @@ extension PostgreSQLSchema.Migration {
         CREATE FUNCTION portcullis.use_family(
             home_id bytea, mark_kind int8, mark_bytes bytea, mark_expires int8, of_id bytea, of_key bytea,
             of_hash bytea, next_hash bytea, next_sealed bytea, used int8, next_expires int8, repeat_milliseconds int8,
-            latest int8, OUT outcome int8, OUT owner bytea, OUT began_as int8, OUT began_with bytea,
+            latest int8, witness bytea, seen int8, histories bytea[], OUT outcome int8, OUT owner bytea, OUT began_as int8, OUT began_with bytea,
             OUT good_sealed bytea, OUT expires int8, OUT owner_origin int8, OUT owner_proof bytea,
             OUT owner_closed boolean, OUT spending int8
         ) LANGUAGE plpgsql AS $$
@@ -338,7 +355,7 @@ extension PostgreSQLSchema.Migration {
             END IF;
             -- A mark doesn't wait; this does, and comes after it.
             PERFORM portcullis.wait_for_disk();
-            present := portcullis.refresh_epoch();
+            present := portcullis.refresh_epoch(witness, seen, histories);
             SELECT f.* INTO known FROM portcullis.refresh_family f WHERE f.family_id = of_id AND f.epoch = present
             FOR UPDATE;
             IF NOT FOUND THEN outcome := 2; RETURN; END IF;

@@ -191,4 +191,25 @@ struct RefreshEndTests {
         #expect(try await store.begin(.sample(20)) == .begun)
         #expect(try await store.use(.sample(0, to: 1, of: 20)).isRotated)
     }
+
+    /// In SQL: `present` is the history's name, and the database has confirmed two beats of `w`.
+    private static let witnesses: [(witness: String, isKept: Bool)] = [
+        ("'w', 2, ARRAY[present]", true), ("'w', 3, ARRAY[present]", false),
+        ("'w', 0, ARRAY['other', present]", false), ("'w', 9, ARRAY['other'::bytea]", true),
+        ("'w', 9, ARRAY[]::bytea[]", true), ("'new', 0, ARRAY[present]", true), ("'new', 1, ARRAY[present]", false),
+        ("NULL, NULL, NULL", true),
+    ]
+
+    @Test(arguments: witnesses)
+    func `comes with a gateway that remembers more`(witness: String, isKept: Bool) async throws {
+        let database = try await FleetDatabase()
+        let session = try database.session()
+        try await fill(database.registry)
+        let names = ["'w'", "'new'"].map { ($0, "rpad(\($0), \(RefreshFamilyID.length))::bytea") }
+        let parameters = names.reduce(witness) { $0.replacing($1.0 + ",", with: $1.1 + ",") }
+        try session.run("INSERT INTO portcullis.refresh_witness VALUES (\(names[0].1), 2, 1)")
+        let epoch = "SELECT portcullis.refresh_epoch(\(parameters)) FROM (SELECT history FROM portcullis.refresh_home)"
+        #expect(try session.run(epoch + " AS h (present)", []).only().integer(0) == (isKept ? 1 : 2))
+        #expect(try await database.registry.families(of: .sample(1)).isEmpty == !isKept)
+    }
 }

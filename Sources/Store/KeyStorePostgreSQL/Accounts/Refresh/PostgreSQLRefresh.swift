@@ -1,7 +1,8 @@
 package import KeyStore
 import PostgreSQL
 
-/// Families of refresh tokens. The functions say which history of the database they belong to (`RefreshMigration`).
+/// Families of refresh tokens. The functions say which history of the database they belong to (`RefreshMigration`), and
+/// this gateway is their witness.
 extension PostgreSQLKeyRegistry: RefreshStore {
     package func begin(_ family: RefreshFamily) async throws(KeyRegistryError) -> RefreshBeginning {
         guard family.isWellFormed else { throw Self.malformedFamily }
@@ -10,7 +11,8 @@ extension PostgreSQLKeyRegistry: RefreshStore {
             .bytes(family.beginner.bytes), .bytes(family.key), .bytes(family.hash), .integer(family.beganAt),
             .integer(family.expiresAt), .null,
         ]
-        return try await answer(.beginFamily, values, within: nil) { rows throws(DatabaseError) in
+        let all = values + witness.values
+        return try await answer(.beginFamily, all, within: nil) { rows throws(DatabaseError) in
             switch try rows.only().integer(0) {
             case 0: return .begun
             case 1: return .ended
@@ -30,7 +32,7 @@ extension PostgreSQLKeyRegistry: RefreshStore {
             .integer(family.beganAt), .integer(family.expiresAt),
         ]
         let marked = Self.values(of: marks.proof) + Self.values(of: marks.challenge)
-        let all = marked + values + [latest(of: marks.askedAt)]
+        let all = marked + values + [latest(of: marks.askedAt)] + witness.values
         return try await answer(.signInAndBegin, all, within: nil) { rows throws(DatabaseError) in
             let row = try rows.only()
             if let proof = try row.spending(0), proof.refusesProof { return .proofRefused(proof) }
@@ -59,7 +61,7 @@ extension PostgreSQLKeyRegistry: RefreshStore {
             .integer(use.time), .integer(use.expiresAt), .integer(use.repeatMilliseconds),
         ]
         let marked = Self.values(of: mark.map { (mark: $0.0, incarnation: $0.1) })
-        let all = marked + values + [latest(of: use.askedAt)]
+        let all = marked + values + [latest(of: use.askedAt)] + witness.values
         return try await answer(.useFamily, all, within: nil) { rows throws(DatabaseError) in
             try RefreshOutcome(try rows.only(), of: use.family)
         }
@@ -162,7 +164,7 @@ extension SQLStatement {
         "begin_family", isDurable: true,
         """
         SELECT portcullis.begin_family($1::bytea, $2::bytea, $3::int8, $4::bytea, $5::bytea, $6::bytea, $7::int8,
-            $8::int8, $9::int8)
+            $8::int8, $9::int8, $10::bytea, $11::int8, $12::bytea[])
         """)
     fileprivate static let signInAndBegin = SQLStatement(
         "sign_in_and_begin", isDurable: true,
@@ -170,7 +172,7 @@ extension SQLStatement {
         SELECT proof_spending, spending, outcome, stored
         FROM portcullis.sign_in_and_begin($1::bytea, $2::int8, $3::bytea, $4::int8, $5::bytea, $6::int8, $7::bytea,
             $8::int8, $9::bytea, $10::int8, $11::int8, $12::int8, $13::bytea, $14::bytea, $15::bytea, $16::bytea,
-            $17::int8, $18::int8, $19::int8)
+            $17::int8, $18::int8, $19::int8, $20::bytea, $21::int8, $22::bytea[])
         """)
     fileprivate static let useFamily = SQLStatement(
         "use_family", isDurable: true,
@@ -178,7 +180,7 @@ extension SQLStatement {
         SELECT outcome, owner, began_as, began_with, good_sealed, expires, owner_origin, owner_proof, owner_closed,
             spending
         FROM portcullis.use_family($1::bytea, $2::int8, $3::bytea, $4::int8, $5::bytea, $6::bytea, $7::bytea,
-            $8::bytea, $9::bytea, $10::int8, $11::int8, $12::int8, $13::int8)
+            $8::bytea, $9::bytea, $10::int8, $11::int8, $12::int8, $13::int8, $14::bytea, $15::int8, $16::bytea[])
         """)
     fileprivate static let endFamily = SQLStatement(
         "end_family", isDurable: true, "SELECT portcullis.end_families(ARRAY[$1::bytea], $2::int8)")

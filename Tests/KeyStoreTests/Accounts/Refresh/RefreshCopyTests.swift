@@ -1,0 +1,113 @@
+import Foundation
+import KeyStore
+import KeyStorePostgreSQL
+import PostgreSQL
+import PostgreSQLTestKit
+import Testing
+
+/// Copies of a server that have its system identifier, its database and its timeline: only gateways know that they are
+/// older.
+@Suite("Families of refresh tokens in an older copy of a server")
+struct RefreshCopyTests {
+    private let server: PostgresServer
+    private let database: FleetDatabase
+
+    init() async throws {
+        var options = PostgresServer.Options()
+        options.synchronizes = true
+        server = try await PostgresServer.launch(options)
+        database = try await FleetDatabase(on: server)
+        _ = try await database.registry.begin(.sample(1), maximum: 10)
+        #expect(try await database.registry.begin(.sample()) == .begun)
+        #expect(try await database.registry.use(.sample(0, to: 1)).isRotated)
+    }
+
+    private func gateway(in folder: TemporaryDirectory, on server: PostgresServer) throws -> PostgreSQLKeyRegistry {
+        let witness = RefreshWitnessKeeper(in: folder.path)
+        return try FleetDatabase.registry(.patient(server.parameters(database: database.name)), witness: witness)
+    }
+
+    private func text(_ expression: String, on server: PostgresServer) throws -> String {
+        try server.session(database: database.name).run("SELECT (\(expression))::text", []).only().text(0)
+    }
+
+    private func epoch(on server: PostgresServer) throws -> String {
+        try text("SELECT epoch FROM portcullis.refresh_home", on: server)
+    }
+
+    @Test func `end once with a base backup that is started as it is`() async throws {
+        let folders = try (0..<3).map { _ in try TemporaryDirectory() }
+        let gateways = try folders.map { try gateway(in: $0, on: server) }
+        for gateway in gateways { try await gateway.keepWitness() }
+        var options = PostgresServer.Options()
+        options.original = server
+        let copy = try await PostgresServer.launch(options)
+        #expect(try await gateways[0].use(.sample(1, to: 2)).isRotated)
+        for gateway in gateways { try await gateway.keepWitness() }
+        for place in ["portcullis.home_place(true)", "portcullis.refresh_timeline()"] {
+            #expect(try text(place, on: copy) == text(place, on: server))
+        }
+        // It may have written more than the server since.
+        try copy.session().run("CREATE TABLE filler AS SELECT generate_series(1, 100000)")
+        #expect(try text("pg_current_wal_lsn() > '\(text("pg_current_wal_lsn()", on: server))'", on: copy) == "true")
+
+        // All gateways have been started anew.
+        let restarted = try folders.map { try gateway(in: $0, on: copy) }
+        #expect(try await restarted[0].use(.sample(1, to: 3)) == .unknown)
+        #expect(try await restarted[0].families(of: .sample(1)).isEmpty)
+        #expect(try await restarted[0].begin(.sample(2)) == .begun)
+        #expect(try await restarted[1].use(.sample(0, to: 1, of: 2)).isRotated)
+        for gateway in restarted.reversed() { try await gateway.keepWitness() }
+        #expect(try await restarted[2].use(.sample(1, to: 2, of: 2)).isRotated)
+        #expect(try epoch(on: copy) == "2")
+        // And the server that was left has heard nothing of what happened in the copy.
+        let back = try gateway(in: folders[0], on: server)
+        #expect(try await back.use(.sample(2, to: 3)) == .unknown)
+    }
+
+    @Test func `end with a snapshot that the server is rolled back to, while a gateway runs`() async throws {
+        let store = database.registry
+        try await store.keepWitness()
+        try await server.crash()
+        try await server.takeSnapshot()
+        try await server.start()
+        let later = try await eventually { try await store.use(.sample(1, to: 2)) }
+        #expect(later.isRotated || later.repeatedSealed == [2])
+        try await store.keepWitness()
+        try await server.crash()
+        try server.rollBack()
+        try await server.start()
+        #expect(try await eventually { try await store.use(.sample(1, to: 3)) } == .unknown)
+        #expect(try await store.begin(.sample(2)) == .begun)
+        try await store.keepWitness()
+        #expect(try await store.use(.sample(0, to: 1, of: 2)).isRotated)
+        #expect(try epoch(on: server) == "2")
+    }
+
+    @Test func `end with a copy of before all families ended for another reason`() async throws {
+        let store = database.registry
+        try await store.keepWitness()
+        try await server.crash()
+        try await server.takeSnapshot()
+        try await server.start()
+        _ = try await eventually { try await store.end(.all, at: 5) }
+        try await store.keepWitness()
+        try await server.crash()
+        try server.rollBack()
+        try await server.start()
+        #expect(try await eventually { try await store.use(.sample(1, to: 2)) } == .unknown)
+    }
+
+    @Test func `go on after crashes`() async throws {
+        let folder = try TemporaryDirectory()
+        let gateways = [database.registry, try gateway(in: folder, on: server)]
+        for token in 1..<4 {
+            for gateway in gateways { try await eventually { try await gateway.keepWitness() } }
+            try await server.crash()
+            try await server.start()
+            let outcome = try await eventually { try await gateways[token % 2].use(.sample(token, to: token + 1)) }
+            #expect(outcome.isRotated || outcome.repeatedSealed == [UInt8(token + 1)])
+        }
+        #expect(try epoch(on: server) == "1")
+    }
+}
