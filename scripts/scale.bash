@@ -88,12 +88,29 @@ gateways_cpu() {
     awk '{ sum += $14 + $15 } END { printf "%d", sum }' "${files[@]}"
 }
 
-# What the database has done, its CPU time, that of the gateways NAME…, and the time.
-counters() {
+# How many transactions the database has had, and the time.
+transactions() {
+    printf '%s %s' "$(database "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()")" "$EPOCHREALTIME"
+}
+
+# The CPU time of the database, that of the gateways NAME…, and the time.
+cpu() { printf '%s %s %s' "$(database_cpu)" "$(gateways_cpu "$@")" "$EPOCHREALTIME"; }
+
+# The beginning, and the end, of an interval: `transactions` and `cpu` NAME…. The connections of the measurement lie outside the interval whose CPU time is measured.
+beginning() {
+    local before
     # The server tells its counters once a second.
     sleep 1.2
-    printf '%s %s %s %s' "$(database "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()")" \
-        "$(database_cpu)" "$(gateways_cpu "$@")" "$EPOCHREALTIME"
+    before=$(transactions)
+    # That connection's process ends after its client.
+    sleep 0.5
+    printf '%s %s' "$before" "$(cpu "$@")"
+}
+ending() {
+    local after
+    sleep 1.2
+    after=$(cpu "$@")
+    printf '%s %s' "$(transactions)" "$after"
 }
 
 # One gateway: its start, its memory, and clients' connects.
@@ -110,34 +127,35 @@ measure_one() {
 
 # measure_idle SESSIONS: eight gateways: what they cost the database when nothing happens, and when keys are revoked; and whether they delay an admission.
 measure_idle() {
-    local names=() number before after idle changes=$((seconds * 4))
+    local names=() number since before after idle changes=$((seconds * 4))
     for number in $(seq "$scale_gateways"); do
         names+=("idle$number")
         start_one "idle$number" "${tls[@]}" "${fleet[@]}"
     done
     # What a gateway does once when it starts is no part of this.
     sleep 15
-    before=$(counters "${names[@]}")
     database "SELECT pg_stat_statements_reset()" >/dev/null
+    since=$EPOCHREALTIME
+    before=$(beginning "${names[@]}")
     sleep "$seconds"
-    idle="$before $(counters "${names[@]}")"
-    database "SELECT '$database_name', $(awk '{ print $8 - $4 }' <<<"$idle"), calls, total_exec_time, regexp_replace(query, '\s+', ' ', 'g')
+    idle="$before $(ending "${names[@]}")"
+    database "SELECT '$database_name', $(awk "BEGIN { print $EPOCHREALTIME - $since }"), calls, total_exec_time, regexp_replace(query, '\s+', ' ', 'g')
         FROM pg_stat_statements s WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND query LIKE '%portcullis.%'" >>"$state/statements"
     database "SELECT format('SELECT portcullis.revoke_key(%L, ''trial'', 1); SELECT pg_sleep(0.25);', key_id) FROM portcullis.device_key
         WHERE revoked_at IS NULL ORDER BY key_id LIMIT $changes" >"$state/revoke.sql"
-    before=$(counters "${names[@]}")
+    before=$(beginning "${names[@]}")
     "$postgresql/psql" -h "$state/database" -U portcullis -d "$database_name" -Xq -f "$state/revoke.sql" >/dev/null
-    after=$(counters "${names[@]}")
+    after=$(ending "${names[@]}")
     note_longest "an admission beside eight gateways" < <(admission "$1")
     stop_one "${names[@]}"
     awk -v n="$scale_gateways" -v changes="$changes" -v store="$database_name" '{
-        time = $8 - $4; longer = $16 - $12
-        printf "%s|idle, statements/s|%f\n", store, ($5 - $1) / time
-        printf "%s|idle, database CPU, ms/s|%f\n", store, ($6 - $2) * 10 / time
-        printf "%s|idle, CPU of a gateway, ms/s|%f\n", store, ($7 - $3) * 10 / time / n
+        statements = ($6 - $1) / ($7 - $2); time = $10 - $5
+        printf "%s|idle, statements/s|%f\n", store, statements
+        printf "%s|idle, database CPU, ms/s|%f\n", store, ($8 - $3) * 10 / time
+        printf "%s|idle, CPU of a gateway, ms/s|%f\n", store, ($9 - $4) * 10 / time / n
         # The revoking session has two statements for each key.
-        printf "%s|a revocation, statements|%f\n", store, ($13 - $9 - ($5 - $1) / time * longer) / changes - 2
-        printf "%s|a revocation, CPU of a gateway, ms|%f\n", store, ($15 - $11 - ($7 - $3) / time * longer) * 10 / changes / n
+        printf "%s|a revocation, statements|%f\n", store, ($16 - $11 - statements * ($17 - $12)) / changes - 2
+        printf "%s|a revocation, CPU of a gateway, ms|%f\n", store, ($19 - $14 - ($9 - $4) / time * ($20 - $15)) * 10 / changes / n
     }' <<<"$idle $before $after" >>"$state/figures"
 }
 
