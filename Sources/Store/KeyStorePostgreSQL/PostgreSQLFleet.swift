@@ -5,11 +5,11 @@ import PostgreSQL
 /// blocking calls are for a start, never for a reactor.
 extension PostgreSQLKeyRegistry: SharedSecretStore {
     package func presentBlocking() throws(KeyRegistryError) -> StorePresent {
-        try blocking(.present, []) { rows throws(DatabaseError) in try StorePresent(rows) }
+        try blocking(.present, []) { rows throws(DatabaseError) in try StorePresent(rows.only()) }
     }
 
     package func present(then: @escaping @Sendable (Result<StorePresent, KeyRegistryError>) -> Void) {
-        answer(.present, [], { rows throws(DatabaseError) in try StorePresent(rows) }, then: then)
+        answer(.present, [], { rows throws(DatabaseError) in try StorePresent(rows.only()) }, then: then)
     }
 
     /// The secrets whose names begin with `prefix`, by name. Blocks.
@@ -30,8 +30,8 @@ extension PostgreSQLKeyRegistry: SharedSecretStore {
 }
 
 extension StorePresent {
-    fileprivate init(_ rows: SQLRows) throws(DatabaseError) {
-        let row = try rows.only()
+    /// - Parameter row: begins with the columns of `present`.
+    init(_ row: SQLRow) throws(DatabaseError) {
         self.init(incarnation: try row.incarnation(0), began: try row.integer(1), time: try row.integer(2))
     }
 }
@@ -40,14 +40,15 @@ extension SQLStatement {
     private static let maximumSecrets = 100
 
     /// The function comes first: it makes the row if there is none.
-    fileprivate static let present = SQLStatement(
-        "present",
+    static let presentTerms = """
+        made AS MATERIALIZED (SELECT portcullis.incarnation() AS id),
+        present AS MATERIALIZED (
+            SELECT m.id AS incarnation, (extract(epoch FROM portcullis.incarnation_began(m.id)) * 1000)::int8 AS began,
+                (extract(epoch FROM clock_timestamp()) * 1000)::int8 AS time
+            FROM made m)
         """
-        WITH made AS MATERIALIZED (SELECT portcullis.incarnation() AS id)
-        SELECT m.id, (extract(epoch FROM portcullis.incarnation_began(m.id)) * 1000)::int8,
-            (extract(epoch FROM clock_timestamp()) * 1000)::int8
-        FROM made m
-        """)
+    fileprivate static let present = SQLStatement(
+        "present", "WITH \(presentTerms) SELECT p.incarnation, p.began, p.time FROM present p")
     fileprivate static let secretsByPrefix = SQLStatement(
         "secrets_by_prefix", maximumRows: maximumSecrets,
         "SELECT name, value FROM portcullis.secret WHERE starts_with(name, $1::text) ORDER BY name")

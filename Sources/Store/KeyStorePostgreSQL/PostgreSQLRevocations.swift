@@ -40,14 +40,15 @@ package actor PostgreSQLRevocations: StoreFeed {
         return news.revocations
     }
 
-    /// What has changed since the last answer.
-    ///
-    /// - Returns: nil while another call is under way.
-    package func news() async throws(KeyRegistryError) -> StoreNews? {
+    package func news(
+        _ learn: @Sendable (StorePresent) -> Void
+    ) async throws(KeyRegistryError) -> StoreNews? {
         guard !isBusy else { return nil }
         isBusy = true
         defer { isBusy = false }
-        while try await readOn() {}
+        var changes = try await nextChanges()
+        learn(changes.present)
+        while try await apply(part: changes) { changes = try await nextChanges() }
         do throws(KeyRegistryError) {
             while try await readRest() {}
         } catch {
@@ -63,11 +64,14 @@ package actor PostgreSQLRevocations: StoreFeed {
         ends.forgetOld(at: time, in: &known)
     }
 
-    /// Reads a part of the feed, or everything.
+    private func nextChanges() async throws(KeyRegistryError) -> StoreChanges {
+        try await registry.changes(after: position?.seq ?? 0)
+    }
+
+    /// Applies a part of the feed, or reads everything.
     ///
     /// - Returns: false at the feed's end.
-    private func readOn() async throws(KeyRegistryError) -> Bool {
-        let changes = try await registry.changes(after: position?.seq ?? 0)
+    private func apply(part changes: StoreChanges) async throws(KeyRegistryError) -> Bool {
         if let current = position, changes.continues(current) {
             guard let last = changes.entries.last else {
                 answered = .now
@@ -75,11 +79,11 @@ package actor PostgreSQLRevocations: StoreFeed {
             }
             try await apply(changes)
             untold.note(changes)
-            position = (changes.incarnation, last.seq)
+            position = (changes.present.incarnation, last.seq)
         } else {
             try await load()
             untold.noteEverything()
-            position = (changes.incarnation, changes.newest)
+            position = (changes.present.incarnation, changes.newest)
         }
         untold.noteRevocations(known, unreadableSigningKeys: unreadable)
         return true
@@ -184,13 +188,13 @@ struct StoreChanges: Sendable {
         case family = 8
     }
 
-    let incarnation: StoreIncarnation
+    let present: StorePresent
     let forgottenThrough: Int64
     let newest: Int64
     let entries: [Entry]
 
     func continues(_ position: (incarnation: StoreIncarnation, seq: Int64)) -> Bool {
-        incarnation == position.incarnation && position.seq >= forgottenThrough
+        present.incarnation == position.incarnation && position.seq >= forgottenThrough
     }
 }
 
@@ -214,13 +218,13 @@ extension PostgreSQLKeyRegistry {
             rows throws(DatabaseError) in
             guard let first = rows.first else { throw .malformed }
             let entries = try rows.map { row throws(DatabaseError) -> StoreChanges.Entry? in
-                guard let seq = try row.optionalInteger(3) else { return nil }
+                guard let seq = try row.optionalInteger(5) else { return nil }
                 return StoreChanges.Entry(
-                    seq: seq, kind: StoreChanges.Kind(rawValue: try row.integer(4)), subject: try row.bytes(5))
+                    seq: seq, kind: StoreChanges.Kind(rawValue: try row.integer(6)), subject: try row.bytes(7))
             }
             return StoreChanges(
-                incarnation: try first.incarnation(0), forgottenThrough: try first.integer(1),
-                newest: try first.integer(2), entries: entries.compactMap(\.self))
+                present: try StorePresent(first), forgottenThrough: try first.integer(3),
+                newest: try first.integer(4), entries: entries.compactMap(\.self))
         }
     }
 
@@ -248,13 +252,14 @@ extension SQLStatement {
     fileprivate static let changesAtOnce: Int64 = 1_000
     private static let revokedAtOnce = 10_000
 
-    /// Position and entries in one statement, and so of one moment; at least one row.
+    /// Present, position and entries in one statement, and so of one moment; at least one row.
     fileprivate static let changes = SQLStatement(
         "changes", maximumRows: Int(changesAtOnce),
         """
-        SELECT portcullis.incarnation(), f.forgotten_through,
+        WITH \(presentTerms)
+        SELECT p.incarnation, p.began, p.time, f.forgotten_through,
             coalesce((SELECT max(n.seq) FROM portcullis.changes n), f.forgotten_through), c.seq, c.kind, c.subject
-        FROM portcullis.feed f LEFT JOIN LATERAL (
+        FROM present p CROSS JOIN portcullis.feed f LEFT JOIN LATERAL (
             SELECT e.seq, e.kind, e.subject FROM portcullis.changes e WHERE e.seq > $1::int8
             ORDER BY e.seq LIMIT $2::int8) c ON true
         ORDER BY c.seq

@@ -2,6 +2,7 @@ import KeyStore
 import KeyStorePostgreSQL
 import PostgreSQL
 import PostgreSQLTestKit
+import Synchronization
 import Testing
 
 @Suite("What other gateways changed in a fleet's store")
@@ -105,6 +106,39 @@ struct PostgreSQLRevocationsTests {
         #expect(try await feed.news()?.keys == .some(nil))
         try session.run("REVOKE SELECT ON portcullis.development_token FROM \(role)")
         return (feed, { try session.run("GRANT SELECT ON portcullis.development_token TO \(role)") })
+    }
+
+    @Test func `comes with the store's present, also before an error`() async throws {
+        let (feed, allow) = try await limitedFeed()
+        let before = try await other.present()
+        let present = Mutex(StorePresent?.none)
+        _ = try await other.issue(.sample(2))
+        await #expect(throws: KeyRegistryError.self) {
+            try await feed.news { answer in present.withLock { $0 = answer } }
+        }
+        let answered = try #require(present.withLock { $0 })
+        #expect(answered.incarnation == before.incarnation && answered.began == before.began)
+        let after = try await other.present()
+        #expect((before.time...after.time).contains(answered.time))
+        try allow()
+        let news = try await feed.news { answer in present.withLock { $0 = answer } }
+        #expect(news?.changesTokens == true)
+        #expect(present.withLock { $0?.time ?? 0 } >= answered.time)
+    }
+
+    @Test func `makes the incarnation if there is none`() async throws {
+        _ = try await feed.news()
+        let before = try await other.present()
+        try database.session().run("TRUNCATE portcullis.home")
+        let first = Mutex([StorePresent]())
+        // Everything is read again, and then the feed once more; the present is that of the first reading.
+        let news = try #require(try await feed.news { answer in first.withLock { $0.append(answer) } })
+        #expect(news.keys == nil)
+        let answers = first.withLock { $0 }
+        let after = try await other.present()
+        #expect(answers.count == 1 && answers.first?.incarnation == after.incarnation)
+        #expect(answers.first?.began == after.began && after.incarnation != before.incarnation)
+        #expect(answers.first.map { $0.began <= $0.time } == true)
     }
 
     @Test func `is told after an error, without everything being read again`() async throws {

@@ -22,11 +22,12 @@ actor FleetFeed: RevocationSource {
         isBusy = true
         defer { isBusy = false }
         let asked = MonotonicTime.now
-        let present = try await store.registry.present()
-        let (identity, standings) = (store.fleet.identity, store.fleet.standings)
-        identity.note(.init(asked: asked, answered: .now, storeTime: present.time))
-        store.fleet.learn(present, askedAt: asked)
-        guard let news = try await feed.news() else { return nil }
+        let (fleet, standings) = (store.fleet, store.fleet.standings)
+        let news = try await feed.news { present in
+            fleet.identity.note(.init(asked: asked, answered: .now, storeTime: present.time))
+            fleet.learn(present, askedAt: asked)
+        }
+        guard let news else { return nil }
         unheard.add(news)
         try await loadChanges()
         let heard = unheard

@@ -49,12 +49,20 @@ package protocol FleetStorage: SharedKeyRegistry, KeyMaintenance, DevelopmentTok
 package protocol StoreFeed: RevocationSource {
     /// What has changed since the last answer.
     ///
-    /// - Returns: nil while another call is under way.
-    func news() async throws(KeyRegistryError) -> StoreNews?
+    /// - Parameter learn: is told the store's present as soon as the first reading is answered, whatever comes of the
+    ///   rest.
+    /// - Returns: nil while another call is under way; then `learn` isn't called.
+    func news(
+        _ learn: @Sendable (StorePresent) -> Void
+    ) async throws(KeyRegistryError) -> StoreNews?
 
-    /// All that ``news()`` has answered has come to the gateway: what it tells again may be limited. Not while a call
+    /// All that ``news(_:)`` has answered has come to the gateway: what it tells again may be limited. Not while a call
     /// of that is under way.
     func told() async
+}
+
+extension StoreFeed {
+    package func news() async throws(KeyRegistryError) -> StoreNews? { try await news { _ in } }
 }
 
 /// What a gateway says of itself, always the same.
