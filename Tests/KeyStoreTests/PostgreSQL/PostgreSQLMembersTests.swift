@@ -220,6 +220,46 @@ struct PostgreSQLMembersTests {
         #expect(view.members.count == GatewayMembers.maximum && view.members.first?.id == "a")
     }
 
+    /// A function of its own would be planned anew at each heartbeat.
+    @Test func `the gateways are read by a part of the statement that asks for them`() async throws {
+        let database = try await FleetDatabase()
+        let rows = try database.session().run("EXPLAIN SELECT m.* FROM portcullis.members(5) m", [])
+        let plan = try rows.map { row throws(DatabaseError) in try row.text(0) }
+        #expect(plan.contains { $0.contains("on gateway") } && !plan.contains { $0.contains("Function Scan") })
+    }
+
+    /// As a program of before has it: no row of home, and rows of gateways that are gone.
+    @Test func `heartbeats have the same results as by the functions of before`() async throws {
+        let server = try await PostgresServer.shared()
+        let name = try await server.makeDatabase()
+        let session = try server.session(database: name)
+        let before = PostgreSQLSchema(migrations: [
+            .first, .members, .sessions, .blockList, .holdings, .rowLocks, .alive,
+        ])
+        _ = try before.migrate(session)
+        func beat() throws -> [String] {
+            try session.run(
+                """
+                TRUNCATE portcullis.gateway;
+                INSERT INTO portcullis.gateway SELECT n, CASE n WHEN 'same' THEN 'a:1' ELSE n END, '1', 7, 0, 1, 2, 3, NULL,
+                    to_timestamp(1), clock_timestamp() - s * interval '1 second'
+                FROM (VALUES ('same', 6), ('old', 601), ('dead', 7), ('alive', 1)) AS v (n, s)
+                """)
+            let rows = try session.run(
+                """
+                SELECT concat_ws(' ', b.id, b.name, b.version, b.schema, b.state, b.sessions, b.connections, b.lag, b.address,
+                    encode(b.announced, 'hex'), encode(b.incarnation, 'hex'), b.began, b.heartbeat <= b.read_at,
+                    CASE WHEN b.id <> 'a' THEN b.started END)
+                FROM portcullis.beat('a', 'a:1', '1', 7, 5, 0, 0, 0, NULL, NULL, 5000, 600000, 1000, NULL, NULL) b
+                """, [])
+            return try rows.map { row throws(DatabaseError) in try row.text(0) }
+        }
+        let old = try beat()
+        #expect(old.map { $0.prefix { $0 != " " } } == ["a", "alive", "dead"])
+        _ = try PostgreSQLSchema.current.migrate(session)
+        #expect(try beat() == old)
+    }
+
     @Test func `a state of a newer program is read as not serving`() async throws {
         let database = try await FleetDatabase()
         _ = try await database.registry.beat(membership("a"), uptime: 0, .init())
