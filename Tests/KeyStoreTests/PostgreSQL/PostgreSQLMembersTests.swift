@@ -228,7 +228,7 @@ struct PostgreSQLMembersTests {
         #expect(plan.contains { $0.contains("on gateway") } && !plan.contains { $0.contains("Function Scan") })
     }
 
-    /// As a program of before has it: no row of home, and rows of gateways that are gone.
+    /// There are rows of gateways that are gone.
     @Test func `heartbeats have the same results as by the functions of before`() async throws {
         let server = try await PostgresServer.shared()
         let name = try await server.makeDatabase()
