@@ -115,11 +115,11 @@ struct DocumentationTests {
 
     @Test func `every setting that the documentation names is in CONFIGURATION.md`() throws {
         let known = Set(Documentation.rows(of: try Repository.text("docs/CONFIGURATION.md")).map { $0[0] })
-        // What Evennia, other programs, kernels and libraries call so.
+        // What Evennia, systemd, other programs, kernels and libraries call so.
         let foreign: Set = [
             "CAP_NET_BIND_SERVICE", "NEW_ENVIRON", "RENEWED_LINEAGE", "SEND_ADDRESS", "SO_REUSEPORT", "SSL_CTX",
-            "TELNET_INTERFACES", "TELNET_PROTOCOL_CLASS", "WEBSERVER_ENABLED", "WEBSOCKET_CLIENT_ENABLED",
-            "WSI_DESTROY",
+            "STATE_DIRECTORY", "TELNET_INTERFACES", "TELNET_PROTOCOL_CLASS", "WEBSERVER_ENABLED",
+            "WEBSOCKET_CLIENT_ENABLED", "WSI_DESTROY",
         ]
         let pages = Documentation.paths.filter { $0.hasPrefix("docs/") } + ["README.md", "CHANGELOG.md"]
         #expect(pages.count > 15)

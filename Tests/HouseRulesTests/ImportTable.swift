@@ -111,9 +111,11 @@ enum ImportTable {
                 The only target that touches libpq; it knows statements and rows, and nothing of keys. Foundation starts and names threads, Glibc polls.
                 """),
         ImportRow(
-            target: "KeyStorePostgreSQL", isPure: false, ours: ["KeyStore", "PostgreSQL"],
-            others: ["Crypto", "FoundationEssentials"],
-            reason: "The schema and its statements, without C; Crypto seals the secrets in the store."),
+            target: "KeyStorePostgreSQL", isPure: false, ours: ["BlockingWork", "KeyStore", "PostgreSQL"],
+            others: ["Crypto", "FoundationEssentials", "Glibc", "Synchronization"],
+            reason: """
+                The schema and its statements, without C; Crypto seals the secrets in the store, Glibc writes the file of the gateway's witness.
+                """),
         ImportRow(
             target: "Admission", isPure: true,
             ours: ["WireText", "AppAttest", "DPoP", "RequestErrors", "KeyStore", "StateCoding", "StrictJSON"],

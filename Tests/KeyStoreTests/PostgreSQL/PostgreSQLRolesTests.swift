@@ -81,10 +81,11 @@ struct PostgreSQLRolesTests {
         #expect(try await gateway.begin(.sample(1), maximum: 10) == .begun)
         try await gateway.keepWitness()
         // It ends all families, as in an older copy.
+        let epoch = try database.session().run("SELECT epoch FROM portcullis.refresh_home", []).only().integer(0)
         try database.session().run("UPDATE portcullis.refresh_witness SET beats = 0")
         try await gateway.keepWitness()
         #expect(
-            try database.session().run("SELECT epoch FROM portcullis.refresh_home", []).only().integer(0) == 2)
+            try database.session().run("SELECT epoch FROM portcullis.refresh_home", []).only().integer(0) == epoch + 1)
         #expect(try await gateway.begin(.sample(2, origin: .open), maximum: 10) == .begun)
         #expect(try await gateway.add(.sample(11), to: .sample(1)) == .added)
         for _ in 0..<2 { _ = try await gateway.join(.sample(1), to: .sample(1)) }

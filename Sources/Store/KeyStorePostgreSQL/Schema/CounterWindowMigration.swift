@@ -5,8 +5,8 @@ extension PostgreSQLSchema.Migration {
     ///
     /// Programs of before raise the counter alone, by `advance`. What is known of the counters below the highest is
     /// good only for that highest, so after that all of them count as used; and only in the epoch of `WindowInForce` in
-    /// which it was written. Those that may raise a counter may change its window from here on, and put one in force, so
-    /// that gateways of this program go on before the script of the roles is run again.
+    /// which it was written. Those that may raise a counter may change its window from here on, and put one in force,
+    /// so that gateways of this program go on before the script of the roles is run again.
     static let counterWindows = Self(oldest: 1, script: columns + use + admit + erasure)
 
     private static let columns = """

@@ -12,9 +12,9 @@ extension PostgreSQLSchema.Migration {
 
         """
 
-    /// It is stable, and so becomes a part of the statement that calls it, whose plan is kept. As a volatile function it
-    /// was planned at each call, which took as long as all the rest. The clock and the incarnation are read once, not
-    /// for each row.
+    /// It is stable, and so becomes a part of the statement that calls it, whose plan is kept. As a volatile function
+    /// it was planned at each call, which took as long as all the rest. The clock and the incarnation are read once,
+    /// not for each row.
     private static let reading = """
         -- Those with the newest heartbeats. Rows with other texts are no gateway's.
         CREATE OR REPLACE FUNCTION portcullis.members(maximum int8) RETURNS SETOF portcullis.member

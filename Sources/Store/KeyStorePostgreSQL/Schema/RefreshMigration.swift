@@ -107,34 +107,6 @@ extension PostgreSQLSchema.Migration {
 
         """
 
-    /// The name of a standby is the `application_name` of its `primary_conninfo`, where the owner may read that, or its
-    /// `cluster_name`: what a walreceiver gives to its primary.
-    private static let standbys = #"""
-        CREATE FUNCTION portcullis.standby_name() RETURNS text LANGUAGE sql
-        SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-            SELECT lower(coalesce(
-                (SELECT coalesce(m[1], m[2])
-                 FROM pg_settings s, regexp_match(
-                    s.setting, 'application_name\s*=\s*(?:''([A-Za-z0-9_.-]+)''|([A-Za-z0-9_.-]+)(?=\s|$))') AS m
-                 WHERE s.name = 'primary_conninfo'),
-                current_setting('cluster_name')))
-        $$;
-        -- Whether each commit under this synchronous_standby_names had waited for this server: all that it names are
-        -- waited for, without a wildcard, and this is one of them.
-        CREATE FUNCTION portcullis.was_waited_for(names text) RETURNS boolean LANGUAGE plpgsql AS $$
-        DECLARE
-            parts CONSTANT text[] :=
-                regexp_match(names, '^\s*(?:(?:first|any)\s+)?(?:(\d{1,4})\s*)?\((.*)\)\s*$', 'i');
-            listed CONSTANT text[] := ARRAY(
-                SELECT lower(btrim(n, ' "')) FROM regexp_split_to_table(coalesce(parts[2], names), ',') AS t (n));
-        BEGIN
-            RETURN '*' <> ALL (listed) AND '' <> ALL (listed)
-                AND cardinality(listed) = coalesce(parts[1]::int, 1)
-                AND portcullis.standby_name() = ANY (listed);
-        END $$;
-
-        """#
-
     private static let endingFamilies = """
         -- account_end has them with kind 4, and with the account before the family: of one account the newest ends alone,
         -- since clients end families. Gateways have heard of the others, unless they have to read all again: so more
@@ -340,8 +312,8 @@ extension PostgreSQLSchema.Migration {
         CREATE FUNCTION portcullis.use_family(
             home_id bytea, mark_kind int8, mark_bytes bytea, mark_expires int8, of_id bytea, of_key bytea,
             of_hash bytea, next_hash bytea, next_sealed bytea, used int8, next_expires int8, repeat_milliseconds int8,
-            latest int8, witness bytea, seen int8, histories bytea[], OUT outcome int8, OUT owner bytea, OUT began_as int8, OUT began_with bytea,
-            OUT good_sealed bytea, OUT expires int8, OUT owner_origin int8, OUT owner_proof bytea,
+            latest int8, witness bytea, seen int8, histories bytea[],
+            OUT outcome int8, OUT owner bytea, OUT began_as int8, OUT began_with bytea, OUT good_sealed bytea, OUT expires int8, OUT owner_origin int8, OUT owner_proof bytea,
             OUT owner_closed boolean, OUT spending int8
         ) LANGUAGE plpgsql AS $$
         DECLARE

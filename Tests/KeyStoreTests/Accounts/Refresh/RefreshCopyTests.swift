@@ -48,7 +48,7 @@ struct RefreshCopyTests {
             #expect(try text(place, on: copy) == text(place, on: server))
         }
         // It may have written more than the server since.
-        try copy.session().run("CREATE TABLE filler AS SELECT generate_series(1, 100000)")
+        try copy.session().run("CREATE TABLE public.filler AS SELECT generate_series(1, 100000)")
         #expect(try text("pg_current_wal_lsn() > '\(text("pg_current_wal_lsn()", on: server))'", on: copy) == "true")
 
         // All gateways have been started anew.

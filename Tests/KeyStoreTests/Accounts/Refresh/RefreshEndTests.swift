@@ -208,8 +208,10 @@ struct RefreshEndTests {
         let names = ["'w'", "'new'"].map { ($0, "rpad(\($0), \(RefreshFamilyID.length))::bytea") }
         let parameters = names.reduce(witness) { $0.replacing($1.0 + ",", with: $1.1 + ",") }
         try session.run("INSERT INTO portcullis.refresh_witness VALUES (\(names[0].1), 2, 1)")
+        let before = try session.run("SELECT portcullis.refresh_epoch()", []).only().integer(0)
         let epoch = "SELECT portcullis.refresh_epoch(\(parameters)) FROM (SELECT history FROM portcullis.refresh_home)"
-        #expect(try session.run(epoch + " AS h (present)", []).only().integer(0) == (isKept ? 1 : 2))
+        let after = try session.run(epoch + " AS h (present)", []).only().integer(0)
+        #expect(after == (isKept ? before : before + 1))
         #expect(try await database.registry.families(of: .sample(1)).isEmpty == !isKept)
     }
 }
