@@ -188,6 +188,20 @@ extension KeyMaintenance {
     }
 }
 
+extension [KeyID] {
+    /// The keys that are forgotten in as many transactions as it takes: how many one handles is a matter of time.
+    func pruned(_ batch: ([KeyID]) async throws -> PrunedBatch) async throws -> Set<KeyID> {
+        var (rest, forgotten) = (self[...], Set<KeyID>())
+        while !rest.isEmpty {
+            let pruned = try await batch(Array(rest))
+            try #require((1...rest.count).contains(pruned.handled))
+            rest = rest.dropFirst(pruned.handled)
+            forgotten.formUnion(pruned.forgotten)
+        }
+        return forgotten
+    }
+}
+
 extension KeptTicket {
     /// Hash, session and holder are of equal bytes each.
     static func sample(
