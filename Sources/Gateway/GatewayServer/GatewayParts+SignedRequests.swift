@@ -46,18 +46,15 @@ extension GatewayParts {
         return CounterWindow(size: live.signedRequests.window) ?? .strict
     }
 
-    /// How long other gateways, and a process of before a copyover, have to close the sessions of a key before it is
-    /// removed: three looks at the store.
-    private static let notice = RevocationWatcher.interval * 3
-
-    /// How long this gateway has.
-    private static let ownNotice = RevocationWatcher.interval * 10
+    /// How long this gateway has to close the sessions of a key before it is removed; others, and a process of before a
+    /// copyover, have ``Erasure/notice``.
+    private static let ownNotice: Duration = .seconds(5)
 
     /// Gateways close the sessions of what is revoked, not of what is gone.
     private static func finish(
         _ id: KeyID, by erasure: DeviceErasure, after watcher: OwnRevocationWatcher
     ) async throws(KeyRegistryError) {
-        let noticed = ContinuousClock.now + notice
+        let noticed = ContinuousClock.now + Erasure.notice
         guard await watcher.hasLooked(within: ownNotice) else {
             throw .unavailable("the key is refused, but its sessions aren't closed yet")
         }

@@ -20,6 +20,7 @@ struct GatewayService: Service {
     private let reloads = BlockingThreads("reloads")
     private let copyover = BlockingThreads("copyover")
     private static let upkeepInterval: Duration = .seconds(5)
+    private static let expiryInterval: Duration = .milliseconds(500)
 
     init(_ gateway: Gateway) {
         self.gateway = gateway
@@ -120,7 +121,7 @@ struct GatewayService: Service {
     private func closeExpired() async {
         var report = ReportEnd()
         while !Task.isCancelled {
-            try? await Task.sleep(for: RevocationWatcher.interval)
+            try? await Task.sleep(for: Self.expiryInterval)
             let time = Int64(Date.now.timeIntervalSince1970 * 1_000)
             if report.isDue(gateway.server.appAuth, at: time) { await gateway.closeReported() }
             let outlives = gateway.server.sessionOutlivesToken

@@ -96,7 +96,7 @@ extension KeysCommand {
             try await options.administer { (keys) async throws(OperatorError) in
                 let erasure = try await keys.erase(key.keyID, at: .now) {
                     let hasNoticed = gateway?.awaitNotice(ofRevoking: key.keyID) ?? true
-                    try? await Task.sleep(for: .seconds(KeyAdministration.noticeSeconds))
+                    try? await Task.sleep(for: KeyAdministration.notice)
                     return hasNoticed
                 }
                 for line in erasure.lines { Console.say(line) }

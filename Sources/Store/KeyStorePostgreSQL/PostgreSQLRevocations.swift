@@ -34,6 +34,10 @@ package actor PostgreSQLRevocations: StoreFeed {
 
     package init(of registry: PostgreSQLKeyRegistry) { self.registry = registry }
 
+    /// A notification tells of a change at once, and each heartbeat asks again: a call of its own is for a gateway
+    /// whose heartbeats fail.
+    package nonisolated var longestPause: Duration { .milliseconds(1_200) }
+
     package func ifChanged() async throws(KeyRegistryError) -> StoreRevocations? {
         guard let news = try await news() else { return nil }
         told()

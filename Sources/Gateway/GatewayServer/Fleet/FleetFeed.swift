@@ -16,6 +16,8 @@ actor FleetFeed: RevocationSource {
         feed = store.registry.makeFeed()
     }
 
+    nonisolated var longestPause: Duration { feed.longestPause }
+
     func ifChanged() async throws(KeyRegistryError) -> StoreRevocations? {
         // Calls don't overlap: an answer has what was unheard at its end.
         guard !isBusy else { return nil }

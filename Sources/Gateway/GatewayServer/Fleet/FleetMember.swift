@@ -154,6 +154,8 @@ final class FleetMember: Sendable {
             }
             return (before, seen, !isUnbroken || isRowNew(found, announced), asked)
         }
+        // The connection is warm: the feed costs least now.
+        store.alarm.ring()
         if isForgotten { tellAll(found.incarnation) }
         for one in asked { connect(to: one.id, at: one.address) }
         guard let before else { return }

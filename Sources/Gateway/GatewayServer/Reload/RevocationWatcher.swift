@@ -6,8 +6,6 @@ import Synchronization
 /// Polls the store for revocations by any process, to close their sessions, and for changed signing keys. The store
 /// uses its own thread.
 final class RevocationWatcher: Sendable {
-    static let interval: Duration = .milliseconds(500)
-
     private let revocations: any RevocationSource
     private let alarm: Alarm
     private let logger: Logger
@@ -45,7 +43,7 @@ final class RevocationWatcher: Sendable {
     func run() async {
         while !Task.isCancelled {
             await lookOnce()
-            await alarm.pause(atMost: Self.interval)
+            await alarm.pause(atMost: revocations.longestPause)
         }
     }
 

@@ -17,9 +17,7 @@ extension Erasure {
 }
 
 extension KeyAdministration {
-    /// How long gateways that can't be asked are given to close the device's sessions: three looks at the store. After
-    /// an upgrade, a process of before may still have some.
-    package static let noticeSeconds = 1.5
+    package static let notice = KeyStore.Erasure.notice
 
     /// Erases all that the store has about a device.
     ///

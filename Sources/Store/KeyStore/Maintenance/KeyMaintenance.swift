@@ -73,6 +73,10 @@ package enum KeyErasure: Hashable, Sendable {
 
 /// What the erasure of a device did.
 package struct Erasure: Hashable, Sendable {
+    /// How long gateways that can't be asked are given to close the device's sessions: longer than any pauses between
+    /// two looks at its store (``RevocationSource/longestPause``).
+    package static let notice: Duration = .milliseconds(1_500)
+
     package let key: KeyErasure
     /// Places on development tokens that the device had. They are free again.
     package let places: Int

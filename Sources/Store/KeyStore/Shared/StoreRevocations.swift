@@ -41,4 +41,11 @@ package protocol RevocationSource: Sendable {
     /// All current revocations; nil if the store hasn't changed since the last answer. What couldn't be answered
     /// because of an error is in the next answer.
     func ifChanged() async throws(KeyRegistryError) -> StoreRevocations?
+
+    /// How long a gateway pauses between two calls at most.
+    var longestPause: Duration { get }
+}
+
+extension RevocationSource {
+    package var longestPause: Duration { .milliseconds(500) }
 }
