@@ -96,8 +96,11 @@ enum ImportTable {
             reason:
                 "Key identifiers are base64; the in-memory registry is called from several threads, so it has a Mutex."),
         ImportRow(
-            target: "BlockingWork", isPure: false, ours: [], others: ["Dispatch", "Foundation", "Synchronization"],
-            reason: "Threads and their queue: Foundation starts and names them, Dispatch wakes them."),
+            target: "BlockingWork", isPure: false, ours: [],
+            others: ["Dispatch", "Foundation", "Glibc", "Synchronization"],
+            reason: """
+                Threads and their queue: Foundation starts and names them, Dispatch wakes them. Glibc brings files to the disk.
+                """),
         ImportRow(
             target: "KeyStoreSQLite", isPure: false, ours: ["BlockingWork", "KeyStore"],
             others: ["GRDB", "GRDBSQLite", "FoundationEssentials", "Dispatch", "Glibc", "Synchronization"],
@@ -112,10 +115,8 @@ enum ImportTable {
                 """),
         ImportRow(
             target: "KeyStorePostgreSQL", isPure: false, ours: ["BlockingWork", "KeyStore", "PostgreSQL"],
-            others: ["Crypto", "FoundationEssentials", "Glibc", "Synchronization"],
-            reason: """
-                The schema and its statements, without C; Crypto seals the secrets in the store, Glibc writes the file of the gateway's witness.
-                """),
+            others: ["Crypto", "FoundationEssentials", "Synchronization"],
+            reason: "The schema and its statements, without C; Crypto seals the secrets in the store."),
         ImportRow(
             target: "Admission", isPure: true,
             ours: ["WireText", "AppAttest", "DPoP", "RequestErrors", "KeyStore", "StateCoding", "StrictJSON"],

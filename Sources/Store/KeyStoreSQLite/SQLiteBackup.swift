@@ -1,3 +1,4 @@
+import BlockingWork
 import GRDB
 import Glibc
 package import KeyStore
@@ -89,22 +90,23 @@ package enum SQLiteBackupError: Error, Hashable, Sendable {
 
 /// The copy before it has its name.
 private struct Draft {
-    let path: String
+    private let file: DraftFile
 
     init(beside target: String) throws(SQLiteBackupError) {
-        path = "\(target).part-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
         try Self.checkDirectory(of: target)
-        let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Self.failure("\(path) can't be created") }
-        defer { close(descriptor) }
-        guard fchmod(descriptor, 0o600) == 0 else { throw Self.failure("the mode of \(path) can't be set") }
+        let path = "\(target).part-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
+        file = try fileErrors { () throws(FileFault) in try DraftFile(path) }
     }
+
+    var path: String { file.path }
 
     /// Who may rename files there could put one of their own in the draft's place, and read what is written into it.
     private static func checkDirectory(of target: String) throws(SQLiteBackupError) {
         let directory = SQLiteStoreFile.directory(of: target)
         var status = stat()
-        guard stat(directory, &status) == 0 else { throw failure("\(directory) can't be looked at") }
+        guard stat(directory, &status) == 0 else {
+            throw .copy(.unavailable("\(directory) can't be looked at: \(String(cString: strerror(errno)))"))
+        }
         let isShared = status.st_mode & 0o022 != 0 && status.st_mode & S_ISVTX == 0
         guard !isShared, [0, geteuid()].contains(status.st_uid) else {
             throw .copy(
@@ -112,31 +114,24 @@ private struct Draft {
         }
     }
 
-    /// After this, the copy survives a power cut.
     func publish(as target: String, replacing: Bool) throws(SQLiteBackupError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Self.failure("\(path) can't be opened") }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw Self.failure("\(path) can't be synchronized") }
-        // A link, unlike a renaming, doesn't replace a file that has come meanwhile.
-        if replacing {
-            guard rename(path, target) == 0 else { throw Self.failure("\(target) can't be replaced") }
-        } else if link(path, target) != 0 {
-            throw errno == EEXIST ? .exists : Self.failure("\(target) can't be created")
-        }
-        remove()
-        try backupErrors(.copy) { () throws(KeyRegistryError) in
-            try SQLiteStoreFile.synchronize(directory: SQLiteStoreFile.directory(of: target))
+        try fileErrors { () throws(FileFault) in
+            try file.publish(as: target, in: SQLiteStoreFile.directory(of: target), replacing: replacing)
         }
     }
 
     func remove() {
-        unlink(path)
+        file.remove()
         unlink(path + "-journal")
     }
+}
 
-    private static func failure(_ text: String) -> SQLiteBackupError {
-        .copy(.unavailable("\(text): \(String(cString: strerror(errno)))"))
+private func fileErrors<Result>(_ body: () throws(FileFault) -> Result) throws(SQLiteBackupError) -> Result {
+    do throws(FileFault) { return try body() } catch {
+        switch error {
+        case .exists: throw .exists
+        case .failed(let text): throw .copy(.unavailable(text))
+        }
     }
 }
 

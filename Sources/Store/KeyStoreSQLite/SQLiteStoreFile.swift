@@ -1,3 +1,4 @@
+import BlockingWork
 import Glibc
 import KeyStore
 
@@ -32,10 +33,9 @@ struct SQLiteStoreFile {
     func synchronizeDirectory() throws(KeyRegistryError) { try Self.synchronize(directory: directory) }
 
     static func synchronize(directory: String) throws(KeyRegistryError) {
-        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure("the directory \(directory) can't be opened") }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw failure("the directory \(directory) can't be synchronized") }
+        do throws(FileFault) { try DraftFile.synchronize(directory: directory) } catch {
+            throw .unavailable(error.text)
+        }
     }
 
     private func checkDirectory() throws(KeyRegistryError) {

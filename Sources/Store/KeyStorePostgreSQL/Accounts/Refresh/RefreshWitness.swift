@@ -35,6 +35,7 @@ package struct RefreshWitness: Hashable, Sendable {
 
 /// The file's form: a title, the gateway's name, the beats in network byte order, the histories.
 extension RefreshWitness {
+    static let fileName = "refresh-witness"
     private static let title = Array("refresh witness\n".utf8)
     private static let headBytes = title.count + nameBytes + MemoryLayout<Int64>.size
     static let maximumBytes = headBytes + maximumHistories * nameBytes

@@ -1,7 +1,7 @@
 import BlockingWork
 import Synchronization
 
-/// The witness of this gateway: in memory, and in a file where there is a folder for it.
+/// The witness of this gateway: in memory, and in a file where there is a folder for it, over restarts.
 package final class RefreshWitnessKeeper: Sendable {
     /// A disk that takes longer is written to at the next beat.
     private static let patience: Duration = .seconds(5)
@@ -10,7 +10,7 @@ package final class RefreshWitnessKeeper: Sendable {
         all families of refresh tokens have ended: by an operator, at a failover, or because the database has gone back
         """
 
-    private let file: RefreshWitnessFile?
+    private let file: SmallFile?
     private let witness: Mutex<RefreshWitness>
     private let isFailing = Mutex(false)
     private let disk = BlockingThreads("witness")
@@ -22,10 +22,21 @@ package final class RefreshWitnessKeeper: Sendable {
     ///   - directory: of the gateway's state; nil: a restart forgets the witness.
     ///   - report: what an operator has to know.
     package init(in directory: String? = nil, report: @escaping @Sendable (String) -> Void = { _ in }) {
-        (file, self.report) = (directory.map { RefreshWitnessFile(in: $0) }, report)
+        (file, self.report) = (directory.map { SmallFile(RefreshWitness.fileName, in: $0) }, report)
         var found: RefreshWitness?
-        do throws(RefreshWitnessFile.Failure) { found = try file?.read() } catch { report(error.description) }
+        if let file { found = Self.read(file, report) }
         witness = Mutex(found ?? RefreshWitness())
+    }
+
+    private static func read(_ file: SmallFile, _ report: (String) -> Void) -> RefreshWitness? {
+        do throws(FileFault) {
+            guard let bytes = try file.read(maximum: RefreshWitness.maximumBytes) else { return nil }
+            if let witness = RefreshWitness(encoded: bytes) { return witness }
+            report("\(file.path) is malformed: it counts as none, and will be replaced")
+        } catch {
+            report(error.text)
+        }
+        return nil
     }
 
     var present: RefreshWitness { witness.withLock { $0 } }
@@ -42,16 +53,16 @@ package final class RefreshWitnessKeeper: Sendable {
         try? await disk.run(within: Self.patience) { [self] in write(after, to: file) }
     }
 
-    private func write(_ witness: RefreshWitness, to file: RefreshWitnessFile) {
-        do throws(RefreshWitnessFile.Failure) {
-            try file.write(witness)
+    private func write(_ witness: RefreshWitness, to file: SmallFile) {
+        do throws(FileFault) {
+            try file.replace(with: witness.encoded)
             isFailing.withLock { $0 = false }
         } catch {
             let isNews = isFailing.withLock { isFailing in
                 defer { isFailing = true }
                 return !isFailing
             }
-            if isNews { report(error.description) }
+            if isNews { report(error.text) }
         }
     }
 }
