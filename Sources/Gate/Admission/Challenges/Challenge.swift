@@ -144,7 +144,7 @@ package struct SpentChallenge: Sendable {
     /// fleet knows it too. `nil` for a single gateway.
     let fleetUse: FleetUse?
 
-    init(_ challenge: Challenge, in fleet: FleetUse? = nil) {
+    init(_ challenge: Challenge, in fleet: FleetUse?) {
         fleetUse = fleet
         clientDataHash = Array(SHA256.hash(data: challenge.bytes))
     }

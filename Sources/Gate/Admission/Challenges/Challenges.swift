@@ -30,7 +30,7 @@ package final class Challenges: Sendable {
 
     /// Changes once at most, before the first challenge: when the state of an earlier process is taken over.
     private let origin: Mutex<Origin>
-    private let fleet: FleetIdentity?
+    private let issuer: ChallengeIssuer
     /// Milliseconds.
     private let timeToLive: UInt64
     private let spent: Mutex<SpentSet>
@@ -49,11 +49,10 @@ package final class Challenges: Sendable {
         epoch: MonotonicTime, timeToLive: Duration = defaultTimeToLive, maximumSpent: Int = defaultMaximumSpent,
         fleet: FleetIdentity? = nil
     ) {
-        self.fleet = fleet
+        issuer = ChallengeIssuer(fleet)
         origin = Mutex(Origin(epoch: epoch))
         self.timeToLive = min(timeToLive, Self.longestTimeToLive).wholeMilliseconds
-        let tolerance = fleet == nil ? Self.clockTolerance : UInt64(FleetClock.tolerance)
-        let empty = SpentSet(maximum: maximumSpent, timeToLive: self.timeToLive, tolerance: tolerance)
+        let empty = SpentSet(maximum: maximumSpent, timeToLive: self.timeToLive, tolerance: issuer.tolerance)
         spent = Mutex(empty)
         spentForRegistrations = Mutex(empty)
         spentForTokens = Mutex(empty)
@@ -78,25 +77,19 @@ package final class Challenges: Sendable {
     fileprivate enum Dialect { case guide, token, signed }
 
     private func challenge(of dialect: Dialect, at moment: Moment) -> Challenge {
-        if let view = view(of: dialect, at: moment.monotonic) {
-            return Challenge(issuedAt: UInt64(clamping: view.time), key: view.issuing.key.challenges)
-        }
-        let origin = origin.withLock { $0 }
-        return Challenge(
-            issuedAt: moment.monotonic.milliseconds(since: origin.epoch), key: origin.key(of: dialect).key)
+        view(of: dialect, at: moment.monotonic).challenge()
     }
 
-    /// The time to live is part of the purpose: what one gateway has forgotten as expired, no gateway with a longer
-    /// time accepts.
-    private func view(of dialect: Dialect, at time: MonotonicTime) -> FleetIdentity.View? {
-        guard let fleet else { return nil }
+    private func view(of dialect: Dialect, at time: MonotonicTime) -> ChallengeView {
         let purpose =
             switch dialect {
             case .guide: "challenge"
             case .token: "token challenge"
             case .signed: "signed challenge"
             }
-        return fleet.view(of: "\(purpose) \(timeToLive)", lifetime: timeToLive, at: time)
+        return issuer.view(for: purpose, lifetime: timeToLive, at: time) {
+            origin.withLock { ($0.key(of: dialect).key, $0.epoch) }
+        }
     }
 
     private func expiry(of moment: Moment) -> Int64 {
@@ -137,12 +130,11 @@ package final class Challenges: Sendable {
         in spent: borrowing Mutex<SpentSet>, at time: MonotonicTime
     ) -> ChallengeSpending {
         guard let challenge else { return .malformed }
-        guard let (now, view) = recognise(challenge, of: dialect, in: spent, at: time) else { return .foreign }
-        let insertion = spent.withLock { $0.insert(challenge.identity, issuedAt: challenge.issuedAt, at: now) }
-        if let refusal = refusal(insertion, of: challenge, at: now) { return refusal }
+        let view = view(of: dialect, at: time)
+        guard view.accepts(challenge) else { return .foreign }
+        if let refusal = spent.withLock({ view.spend(challenge, in: &$0) }) { return refusal }
         total.wrappingAdd(1, ordering: .relaxed)
-        guard let view else { return .spent(SpentChallenge(challenge)) }
-        return fleetSpending(of: challenge, as: kind, view)
+        return .spent(SpentChallenge(challenge, in: view.fleetUse(of: challenge, as: kind)))
     }
 
     /// Whether a challenge of the token dialect could be spent now. It stays as it is, so that what is signed over it
@@ -172,53 +164,12 @@ package final class Challenges: Sendable {
     private func examine(
         _ challenge: Challenge, of dialect: Dialect, in spent: borrowing Mutex<SpentSet>, at time: MonotonicTime
     ) -> ChallengeExamination {
-        guard let (now, _) = recognise(challenge, of: dialect, in: spent, at: time) else { return .refused(.foreign) }
-        let insertion = spent.withLock { $0.refusal(of: challenge.identity, issuedAt: challenge.issuedAt, at: now) }
-        guard let refusal = insertion.flatMap({ refusal($0, of: challenge, at: now) }) else {
+        let view = view(of: dialect, at: time)
+        guard view.accepts(challenge) else { return .refused(.foreign) }
+        guard let refusal = spent.withLock({ view.refusal(of: challenge, in: &$0) }) else {
             return .open(OpenChallenge(challenge))
         }
         return .refused(refusal)
-    }
-
-    /// The time that the challenge is judged by, and in a fleet what it was recognised with; nil: it is foreign.
-    private func recognise(
-        _ challenge: Challenge, of dialect: Dialect, in spent: borrowing Mutex<SpentSet>, at time: MonotonicTime
-    ) -> (now: UInt64, view: FleetIdentity.View?)? {
-        guard let view = view(of: dialect, at: time) else {
-            let origin = origin.withLock { $0 }
-            guard challenge.isAuthentic(under: origin.key(of: dialect).key) else { return nil }
-            return (time.milliseconds(since: origin.epoch), nil)
-        }
-        guard view.accepts({ challenge.isAuthentic(under: $0.challenges) }) else { return nil }
-        let now = UInt64(clamping: view.time)
-        spent.withLock { $0.startOver(ifAfter: now) }
-        return (now, view)
-    }
-
-    private func refusal(
-        _ insertion: SpentSet.Insertion, of challenge: Challenge, at now: UInt64
-    ) -> ChallengeSpending? {
-        switch insertion {
-        case .inserted: nil
-        case .expired:
-            .expired(
-                ageSeconds: Int(now.subtractingReportingOverflow(challenge.issuedAt).partialValue / 1_000),
-                lifeSeconds: Int(timeToLive / 1_000))
-        case .notYetIssued: .notYetIssued
-        case .alreadySpent: .alreadySpent
-        case .full(let milliseconds): .full(retryAfter: Int(milliseconds / 1_000) + 1)
-        }
-    }
-
-    /// The mark is kept for as long as any gateway of the fleet could accept the challenge by its own clock.
-    private func fleetSpending(
-        of challenge: Challenge, as kind: SingleUseMark.Kind, _ view: FleetIdentity.View
-    ) -> ChallengeSpending {
-        let expires = Int64(clamping: challenge.issuedAt + timeToLive) + FleetClock.tolerance
-        guard let mark = SingleUseMark(kind, bytes: challenge.identityBytes, expires: expires) else {
-            return .malformed
-        }
-        return .spent(SpentChallenge(challenge, in: FleetUse(mark: mark, incarnation: view.incarnation)))
     }
 
     /// Challenges that were spent since the start; for metrics.

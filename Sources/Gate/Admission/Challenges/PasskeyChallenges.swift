@@ -44,7 +44,7 @@ package final class PasskeyChallenges: Sendable {
     }
 
     private let origin: Mutex<Origin>
-    private let fleet: FleetIdentity?
+    private let issuer: ChallengeIssuer
     private let life = PasskeyChallenges.timeToLive.wholeMilliseconds
     /// A purpose can't fill the set of another.
     private let spent: [Mutexed<SpentSet>]
@@ -55,10 +55,9 @@ package final class PasskeyChallenges: Sendable {
     package init(
         epoch: MonotonicTime, maximumSpent: Int = Challenges.defaultMaximumSpent, fleet: FleetIdentity? = nil
     ) {
-        self.fleet = fleet
+        issuer = ChallengeIssuer(fleet)
         origin = Mutex(Origin(epoch: epoch))
-        let tolerance = fleet == nil ? Challenges.clockTolerance : UInt64(FleetClock.tolerance)
-        let empty = SpentSet(maximum: maximumSpent, timeToLive: life, tolerance: tolerance)
+        let empty = SpentSet(maximum: maximumSpent, timeToLive: life, tolerance: issuer.tolerance)
         spent = Purpose.allCases.map { _ in Mutexed(empty) }
     }
 
@@ -74,17 +73,13 @@ package final class PasskeyChallenges: Sendable {
     ) -> [UInt8] {
         precondition(payload.count <= Self.maximumPayloadBytes, "A payload is of this program's making.")
         let covered = Self.covered(purpose, payload, binding)
-        if let view = view(at: moment.monotonic) {
-            let key = view.issuing.key.challenges
-            return Challenge(issuedAt: UInt64(clamping: view.time), key: key, covering: covered).bytes + payload
-        }
-        let origin = origin.withLock { $0 }
-        let issued = moment.monotonic.milliseconds(since: origin.epoch)
-        return Challenge(issuedAt: issued, key: origin.key.key, covering: covered).bytes + payload
+        return view(at: moment.monotonic).challenge(covering: covered).bytes + payload
     }
 
-    private func view(at time: MonotonicTime) -> FleetIdentity.View? {
-        fleet?.view(of: "passkey challenge \(life)", lifetime: life, at: time)
+    private func view(at time: MonotonicTime) -> ChallengeView {
+        issuer.view(for: "passkey challenge", lifetime: life, at: time) {
+            origin.withLock { ($0.key.key, $0.epoch) }
+        }
     }
 
     /// The length keeps payload and binding apart.
@@ -106,17 +101,11 @@ package final class PasskeyChallenges: Sendable {
         guard payload.count <= Self.maximumPayloadBytes else { return .refused(.malformed) }
         let covered = Self.covered(purpose, payload, binding)
         let set = spent[Int(purpose.rawValue) - 1]
-        guard let (now, view) = recognise(challenge, covering: covered, in: set, at: time) else {
-            return .refused(.foreign)
-        }
-        let insertion = set.withLock { $0.insert(challenge.identity, issuedAt: challenge.issuedAt, at: now) }
-        if let refusal = refusal(insertion, of: challenge, at: now) { return .refused(refusal) }
-        guard let view else { return .spent(SpentPasskeyChallenge(mark: nil)) }
-        let expires = Int64(clamping: challenge.issuedAt + life) + FleetClock.tolerance
-        guard let mark = SingleUseMark(purpose.kind, bytes: challenge.identityBytes, expires: expires) else {
-            return .refused(.malformed)
-        }
-        return .spent(SpentPasskeyChallenge(mark: (mark, view.incarnation)))
+        let view = view(at: time)
+        guard view.accepts(challenge, covering: covered) else { return .refused(.foreign) }
+        if let refusal = set.withLock({ view.spend(challenge, in: &$0) }) { return .refused(refusal) }
+        let use = view.fleetUse(of: challenge, as: purpose.kind)
+        return .spent(SpentPasskeyChallenge(mark: use.map { ($0.mark, $0.incarnation) }))
     }
 
     /// What ``spend(_:for:binding:at:)`` would refuse now; nil: nothing. Nothing is used up.
@@ -127,43 +116,14 @@ package final class PasskeyChallenges: Sendable {
         let payload = Array(bytes.dropFirst(Challenge.byteCount))
         guard payload.count <= Self.maximumPayloadBytes else { return .malformed }
         let (covered, set) = (Self.covered(purpose, payload, binding), spent[Int(purpose.rawValue) - 1])
-        guard let (now, _) = recognise(challenge, covering: covered, in: set, at: time) else { return .foreign }
-        let insertion = set.withLock { $0.refusal(of: challenge.identity, issuedAt: challenge.issuedAt, at: now) }
-        return insertion.flatMap { refusal($0, of: challenge, at: now) }
+        let view = view(at: time)
+        guard view.accepts(challenge, covering: covered) else { return .foreign }
+        return set.withLock { view.refusal(of: challenge, in: &$0) }
     }
 
     /// The payload of a challenge, unverified: ``spend(_:for:binding:at:)`` tells whether this gateway, or its fleet,
     /// has written it.
     package static func payload(of bytes: [UInt8]) -> [UInt8] { Array(bytes.dropFirst(Challenge.byteCount)) }
-
-    private func recognise(
-        _ challenge: Challenge, covering covered: [UInt8], in set: Mutexed<SpentSet>, at time: MonotonicTime
-    ) -> (now: UInt64, view: FleetIdentity.View?)? {
-        guard let view = view(at: time) else {
-            let origin = origin.withLock { $0 }
-            guard challenge.isAuthentic(under: origin.key.key, covering: covered) else { return nil }
-            return (time.milliseconds(since: origin.epoch), nil)
-        }
-        guard view.accepts({ challenge.isAuthentic(under: $0.challenges, covering: covered) }) else { return nil }
-        let now = UInt64(clamping: view.time)
-        set.withLock { $0.startOver(ifAfter: now) }
-        return (now, view)
-    }
-
-    private func refusal(
-        _ insertion: SpentSet.Insertion, of challenge: Challenge, at now: UInt64
-    ) -> ChallengeSpending? {
-        switch insertion {
-        case .inserted: nil
-        case .expired:
-            .expired(
-                ageSeconds: Int(now.subtractingReportingOverflow(challenge.issuedAt).partialValue / 1_000),
-                lifeSeconds: Int(life / 1_000))
-        case .notYetIssued: .notYetIssued
-        case .alreadySpent: .alreadySpent
-        case .full(let milliseconds): .full(retryAfter: Int(milliseconds / 1_000) + 1)
-        }
-    }
 
     /// The number of spent challenges that are remembered.
     package var spentCount: Int { spent.reduce(0) { $0 + $1.withLock { $0.count } } }
