@@ -28,7 +28,8 @@ package struct GateStore: Sendable {
 
     var fleet: Fleet? {
         if case .shared(let fleet) = devices { return fleet }
-        return shared ?? tickets?.tickets?.fleet
+        if case .fleet(let tickets) = tickets?.place { return shared ?? tickets.fleet }
+        return shared
     }
 
     /// The time of an answer to a question of an earlier moment.

@@ -54,6 +54,38 @@ protocol NextTicketKeeper: Sendable {
     func discard(_ hash: TicketHash)
 }
 
+/// Where a gateway's tickets are: settled when its office is opened.
+enum TicketPlace: Sendable {
+    /// In the office's own table, and nowhere else.
+    case table
+    /// The same; a store keeps the next tickets of sessions.
+    case tableAndStore(LocalTickets)
+    /// In the fleet's store. The table only counts those that this gateway has issued.
+    case fleet(FleetTickets)
+
+    /// - Parameter kept: a fleet's store needs no other.
+    init(_ fleet: Fleet?, _ kept: (any KeptTicketStore)?) {
+        self =
+            if let fleet { .fleet(FleetTickets(fleet: fleet)) } else if let kept {
+                .tableAndStore(LocalTickets(store: kept))
+            } else { .table }
+    }
+
+    /// First tickets are issued and spent without asking a store.
+    var answersAtOnce: Bool {
+        if case .fleet = self { false } else { true }
+    }
+
+    /// `nil`: no store keeps next tickets.
+    var keeper: (any NextTicketKeeper)? {
+        switch self {
+        case .table: nil
+        case .tableAndStore(let local): local
+        case .fleet(let tickets): tickets
+        }
+    }
+}
+
 /// The next tickets of a gateway that is alone. They are as readable in its store as everything else.
 struct LocalTickets: NextTicketKeeper {
     let store: any KeptTicketStore

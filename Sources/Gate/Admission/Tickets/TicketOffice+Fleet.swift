@@ -8,7 +8,9 @@ extension TicketOffice {
     func make(
         for principal: Principal, from address: IPAddress, carriedBy carrier: PrincipalCarrier, at moment: Moment
     ) -> TicketIssueSteps.Made {
-        guard let tickets else { return .decided(issue(to: principal, from: address, at: moment.monotonic)) }
+        guard case .fleet(let tickets) = place else {
+            return .decided(issue(to: principal, from: address, at: moment.monotonic))
+        }
         guard let entry = entry(for: principal, from: address, at: moment.monotonic) else {
             return .decided(.chainEnded)
         }
@@ -24,7 +26,7 @@ extension TicketOffice {
         then: @escaping @Sendable (TicketIssue) -> Void
     ) {
         let steps = TicketIssueSteps(self) { [self] moment in
-            guard let tickets else {
+            guard case .fleet(let tickets) = place else {
                 return .decided(
                     issueForOperator(timeToLive: timeToLive, uses: uses, proves: account, at: moment.monotonic))
             }

@@ -11,7 +11,7 @@ extension TicketOffice {
     /// Next tickets are issued by the calls that answer later.
     var keepsNext: Bool { keeper != nil && nextLifetime != nil }
 
-    var keeper: (any NextTicketKeeper)? { tickets ?? local }
+    var keeper: (any NextTicketKeeper)? { place.keeper }
 
     /// By the clock of the store that has the tickets.
     func time(at moment: Moment) -> Int64 { keeper?.time(at: moment) ?? moment.unixMilliseconds }
@@ -98,8 +98,9 @@ extension TicketOffice {
 
     /// For the process that replaces this one, where no store has them: as tickets that are good for as long.
     package func carriedNext(at moment: Moment) -> [CarriedTicket] {
+        guard case .tableAndStore(let local) = place else { return [] }
         let time = moment.monotonic
-        return (local?.store.volatileTickets ?? []).compactMap { ticket in
+        return local.store.volatileTickets.compactMap { ticket in
             guard let content = LocalTickets.content(of: ticket) else { return nil }
             func here(_ end: Int64) -> MonotonicTime {
                 time.advanced(by: .milliseconds(max(0, end - moment.unixMilliseconds)))

@@ -50,19 +50,19 @@ extension TicketOffice {
         then: @escaping @Sendable (Result<TicketAnswer, KeyRegistryError>) -> Void
     ) {
         let time = moment.monotonic
-        switch (question.step, tickets, local) {
-        case (.take(let hash), let tickets?, _):
+        switch (question.step, place) {
+        case (.take(let hash), .fleet(let tickets)):
             tickets.take(hash, at: time) { then($0.map { TicketAnswer(.taken($0)) }) }
-        case (.giveBack(let taken), let tickets?, _):
+        case (.giveBack(let taken), .fleet(let tickets)):
             tickets.giveBack(taken, at: time) { then(.success(TicketAnswer(.putBack))) }
-        case (.keepRest(let taken, let hash), let tickets?, _):
+        case (.keepRest(let taken, let hash), .fleet(let tickets)):
             tickets.keepRest(of: taken, as: hash, at: time) { then(.success(TicketAnswer(.putBack))) }
-        case (.keep(let content, let uses, let hash), let tickets?, _):
+        case (.keep(let content, let uses, let hash), .fleet(let tickets)):
             tickets.keep(content, uses: uses, as: hash, at: time) { then(.success(TicketAnswer(.kept($0)))) }
-        case (.keepNext(let ticket), _, _): keepNext(ticket, at: moment) { then(.success(TicketAnswer(.kept($0)))) }
-        case (.find(let hash), _, let local?):
+        case (.keepNext(let ticket), _): keepNext(ticket, at: moment) { then(.success(TicketAnswer(.kept($0)))) }
+        case (.find(let hash), .tableAndStore(let local)):
             local.find(hash, at: moment) { then($0.map { TicketAnswer(.found($0)) }) }
-        case (.use(let hash), _, let local?): local.use(hash) { then($0.map { TicketAnswer(.used($0)) }) }
+        case (.use(let hash), .tableAndStore(let local)): local.use(hash) { then($0.map { TicketAnswer(.used($0)) }) }
         default: then(.failure(.unavailable("no store has tickets")))
         }
     }

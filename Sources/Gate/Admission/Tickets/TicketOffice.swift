@@ -33,10 +33,7 @@ package final class TicketOffice: Sendable {
     private let table: Mutex<TicketTable>
     /// The sessions that have next tickets, each under the hash of its id: for the limits alone.
     let sessions: Mutex<TicketTable>
-    /// `nil`: this gateway is alone.
-    let tickets: FleetTickets?
-    /// `nil`: in a fleet.
-    let local: LocalTickets?
+    let place: TicketPlace
     private let nextTickets: @Sendable () -> Duration?
 
     /// - Parameters:
@@ -48,8 +45,7 @@ package final class TicketOffice: Sendable {
         timeToLive: Duration = defaultTimeToLive, maximum: Int = defaultMaximum, fleet: Fleet? = nil,
         kept: (any KeptTicketStore)? = nil, nextLifetime: @autoclosure @escaping @Sendable () -> Duration? = nil
     ) {
-        tickets = fleet.map(FleetTickets.init)
-        local = fleet == nil ? kept.map(LocalTickets.init) : nil
+        place = TicketPlace(fleet, kept)
         self.timeToLive = min(timeToLive, Self.longestTimeToLive)
         let limits = TicketTable.Limits(
             all: maximum, perAddress: Self.maximumPerHolder, perHolder: Self.maximumPerIdentity,
@@ -73,7 +69,7 @@ package final class TicketOffice: Sendable {
     ///
     /// - Parameter address: where the client is now.
     func issue(to principal: Principal, from address: IPAddress, at time: MonotonicTime) -> TicketIssue {
-        guard tickets == nil else { return Self.answersLater }
+        guard place.answersAtOnce else { return Self.answersLater }
         guard let entry = entry(for: principal, from: address, at: time) else { return .chainEnded }
         return insert(entry, proof: principal.proof, at: time)
     }
@@ -102,7 +98,7 @@ package final class TicketOffice: Sendable {
     package func issueForOperator(
         timeToLive: Duration, uses: Int, proves account: AccountID? = nil, at time: MonotonicTime
     ) -> TicketIssue {
-        guard tickets == nil else { return Self.answersLater }
+        guard place.answersAtOnce else { return Self.answersLater }
         let entry = operatorEntry(timeToLive: timeToLive, uses: uses, proves: account, at: time)
         return insert(entry, proof: nil, at: time)
     }
@@ -147,7 +143,7 @@ package final class TicketOffice: Sendable {
     func spend(_ text: String, at time: MonotonicTime, isAllowed: (Identity) -> Bool = { _ in true })
         -> TicketSpending
     {
-        guard tickets == nil, let hash = TicketHash(text) else { return .unknown }
+        guard place.answersAtOnce, let hash = TicketHash(text) else { return .unknown }
         return table.withLock { $0.spend(hash, at: time, isAllowed: isAllowed) }
     }
 

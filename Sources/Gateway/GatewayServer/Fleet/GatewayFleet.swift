@@ -9,8 +9,9 @@ import Synchronization
 
 /// What this gateway has in common with others: nothing, if it is alone.
 ///
-/// Nothing outside this folder asks whether there is a fleet. Others are given what they need of it once, and tell it
-/// what happens.
+/// Nothing else in this target asks whether there is a fleet. Others are given what they need of it once, and tell it
+/// what happens. In the gate three values have the question for all others: `ChallengeIssuer` for challenges,
+/// `TicketPlace` for tickets, and `GateStore`, with `WaitingStore`, for what a decision asks.
 final class GatewayFleet: Sendable {
     private let database: FleetStore?
     private let holdings: FleetHoldings?

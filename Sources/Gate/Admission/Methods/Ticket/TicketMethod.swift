@@ -40,13 +40,13 @@ package struct TicketMethod: AdmissionMethod {
 
     package func verify(_ ticket: String, of request: AdmissionRequest) -> Inquiry<Verification> {
         guard let office else { return .known(.refused(.invalidTicket, "tickets are not configured")) }
-        if office.tickets != nil {
+        guard office.place.answersAtOnce else {
             return TicketHash(ticket).map { .steps(FleetTicketSteps($0, request, office)) } ?? .known(.unknownTicket)
         }
         switch office.spend(ticket, at: request.moment.monotonic, isAllowed: { request.allows($0.method) }) {
         case .spent(let spent): return .known(.given(Principal(spent)))
         case .unknown:
-            guard office.local != nil, let hash = TicketHash(ticket) else { return .known(.unknownTicket) }
+            guard office.keeper != nil, let hash = TicketHash(ticket) else { return .known(.unknownTicket) }
             return .steps(KeptTicketSteps(hash, request, office))
         case .expired: return .known(.refused(.invalidTicket, "ticket has expired"))
         case .methodNotAllowed: return .known(.ticketNotAllowed)
