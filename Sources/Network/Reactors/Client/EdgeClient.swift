@@ -52,6 +52,9 @@ package struct WebSocketClientFailure: Error, Sendable, Equatable {
 
 /// A client for the edge: sends HTTP requests and opens WebSockets from a reactor, for tools. One instance per server;
 /// it holds the state that its connections share.
+///
+/// No server needs it. It is here because its connections are owners of libwebsockets' (`LWSOwner`), whose trampoline,
+/// queues and context no other target may touch. A class with package access has no subclasses in another target.
 package final class EdgeClient {
     private let reactor: Reactor
     private let settings: EdgeClientSettings
