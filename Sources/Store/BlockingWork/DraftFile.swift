@@ -27,7 +27,8 @@ package struct DraftFile: Sendable {
     /// - Parameters:
     ///   - target: beside the draft.
     ///   - directory: of both.
-    ///   - replacing: whether it takes the place of a file of this name. If not, such a file stays: ``FileFault/exists``.
+    ///   - replacing: whether it takes the place of a file of this name. If not, such a file is a fault:
+    ///     ``FileFault/exists``.
     package func publish(as target: String, in directory: String, replacing: Bool) throws(FileFault) {
         try synchronize()
         // A link, unlike a renaming, doesn't replace a file that has come meanwhile.

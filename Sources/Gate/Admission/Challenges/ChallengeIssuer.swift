@@ -1,6 +1,7 @@
 import KeyStore
 
-/// Who issues a gateway's challenges and answers for them. Nothing else of the challenges asks whether there is a fleet.
+/// Who issues a gateway's challenges and answers for them. Nothing else of the challenges asks whether there is a
+/// fleet.
 enum ChallengeIssuer: Sendable {
     /// This process and those that take over from it.
     case process
