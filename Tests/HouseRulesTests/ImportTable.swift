@@ -93,8 +93,7 @@ enum ImportTable {
                 """),
         ImportRow(
             target: "KeyStore", isPure: true, ours: ["WireText"], others: ["Synchronization"],
-            reason:
-                "Key identifiers are base64; the in-memory registry is called from several threads, so it has a Mutex."),
+            reason: "Key identifiers are base64; tickets that are kept in memory have a Mutex."),
         ImportRow(
             target: "BlockingWork", isPure: false, ours: [],
             others: ["Dispatch", "Foundation", "Glibc", "Synchronization"],
@@ -143,7 +142,7 @@ enum ImportTable {
             ours: ["Admission", "Observability", "StrictJSON", "WireText"], others: [],
             reason: """
                 Reads what Observability writes, so it takes the names and the escaping from there, the order of the checks from Admission, and \
-                the limits of JSON from DPoP. Files are read by GatewayServer.
+                the reader of JSON from StrictJSON. Files are read by OperatorTools.
                 """),
         ImportRow(
             target: "Reactors", isPure: false,

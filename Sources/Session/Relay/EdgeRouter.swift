@@ -235,7 +235,7 @@ extension Refusal {
         case .bodyOfUpgrade: self.init(.malformedRequest, detail: "a body behind an upgrade")
         case .timedOut: self.init(.requestTimedOut, detail: "the request was not complete in time")
         case .undecided: self.init(.upgradeTimedOut, detail: "the upgrade was not decided in time", retryAfter: 1)
-        case .forwardedRequest:
+        case .relayedRequest:
             self.init(.malformedRequest, detail: "a gateway has passed on a request without an upgrade")
         }
     }

@@ -99,7 +99,7 @@ struct FleetListenerTests {
         let preface = RelayPreface(client: client, isTLS: true, requestID: "0a")
         #expect(
             await a.next(Self.isRefusal)
-                == .upgrade(peer: client, isTLS: true, forwarded: preface, isCertified: false))
+                == .upgrade(peer: client, isTLS: true, relayed: preface, isCertified: false))
         await a.stop()
     }
 

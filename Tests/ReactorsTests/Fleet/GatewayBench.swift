@@ -37,7 +37,7 @@ enum FleetCertificates {
 /// - Note: `@unchecked Sendable` because its mutable state is used only on the reactor's thread.
 final class GatewayBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
     enum Event: Hashable, Sendable {
-        case upgrade(peer: SocketAddress, isTLS: Bool, forwarded: RelayPreface?, isCertified: Bool)
+        case upgrade(peer: SocketAddress, isTLS: Bool, relayed: RelayPreface?, isCertified: Bool)
         case request
         case opened
         case message([UInt8])
@@ -121,7 +121,7 @@ final class GatewayBench: EdgeHandler, WebSocketHandler, @unchecked Sendable {
     private func handle(_ upgrade: UpgradeExchange, _ preface: RelayPreface?) {
         sink.yield(
             .upgrade(
-                peer: upgrade.peer, isTLS: upgrade.isTLS, forwarded: preface,
+                peer: upgrade.peer, isTLS: upgrade.isTLS, relayed: preface,
                 isCertified: upgrade.certificate != nil))
         if keepsUndecided { return undecided.append(upgrade) }
         if let refusal { return upgrade.refuse(refusal) }

@@ -23,7 +23,7 @@ extension EdgeConnection: HTTPDriver {
     func took(_ head: RequestHead) {
         guard isWithinLimit(head) else { return }
         if asksForWebSocket(head) { return beginUpgrade(head) }
-        guard forwarded == nil else { return refuse(fault: .forwardedRequest) }
+        guard relayed == nil else { return refuse(fault: .relayedRequest) }
         if head.lacksLength { return refuse(fault: .malformed(.lengthRequired)) }
         guard head.framing.hasContent else { return }
         arm(limits.bodyMilliseconds)
@@ -38,7 +38,7 @@ extension EdgeConnection: HTTPDriver {
 
     /// If it returns false, the connection ends.
     private func isWithinLimit(_ head: RequestHead?) -> Bool {
-        switch listener.handler.limit(head, peer: client, isUnnamed: isUnnamed || forwarded != nil) {
+        switch listener.handler.limit(head, peer: client, isUnnamed: isUnnamed || relayed != nil) {
         case .serve(let client):
             requestClient = client
             return true
@@ -116,8 +116,8 @@ extension EdgeConnection: HTTPDriver {
         let exchange = UpgradeExchange(head: head, known: listener.settings.subprotocols, connection: self)
         stage = .upgrading(exchange)
         arm(limits.upgradeMilliseconds)
-        guard let forwarded else { return listener.handler.handle(exchange) }
-        listener.handler.handle(PassedOnUpgrade(upgrade: exchange, preface: forwarded))
+        guard let relayed else { return listener.handler.handle(exchange) }
+        listener.handler.handle(PassedOnUpgrade(upgrade: exchange, preface: relayed))
     }
 
     /// Called by the upgrade's exchange. The 101 is written at once, so the return value tells reliably whether it was

@@ -33,7 +33,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     let listener: EdgeListener
     var stage = Stage.handshakingTLS
     /// What another gateway of the fleet has said about its client; nil for a client's own connection.
-    var forwarded: RelayPreface?
+    var relayed: RelayPreface?
     /// Why it isn't another gateway of the fleet.
     private(set) var strangeness: GatewayRefusal?
     /// Of the request that is being read or answered, if a proxy has named it: see `RequestLimitation.serve`.
@@ -266,7 +266,7 @@ final class EdgeConnection: LWSOwner, TimerTarget, Flushable {
     /// The client's. Reactor thread.
     var certificate: PeerCertificate? {
         // Another gateway's own isn't its client's.
-        guard forwarded == nil, let material = listener.material, material.asksForCertificates,
+        guard relayed == nil, let material = listener.material, material.asksForCertificates,
             let ssl = wsi.flatMap(lws_get_ssl)
         else { return nil }
         return PeerCertificate(of: ssl, trusting: material)

@@ -73,7 +73,7 @@ package enum EdgeFault: Hashable, Sendable {
     /// The upgrade was not decided in time.
     case undecided
     /// Another gateway has passed on something that isn't an upgrade.
-    case forwardedRequest
+    case relayedRequest
 }
 
 /// One request and its response, on the reactor's thread.

@@ -5,10 +5,10 @@ import WireText
 /// A connection from another gateway of the fleet, until its client's request.
 extension EdgeConnection {
     /// The client's address; another gateway's connections have that of their client.
-    var client: SocketAddress { forwarded?.client ?? peer }
+    var client: SocketAddress { relayed?.client ?? peer }
 
     /// Whether the client's own connection has TLS.
-    var isClientTLS: Bool { forwarded?.isTLS ?? isTLS }
+    var isClientTLS: Bool { relayed?.isTLS ?? isTLS }
 
     /// - Parameter input: as in `received`.
     func readPreface(_ input: UnsafeMutableRawBufferPointer, _ parser: RelayPrefaceParser) -> Int32 {
@@ -20,7 +20,7 @@ extension EdgeConnection {
             refuseGateway(.preface(fault))
             return -1
         case .complete(let preface, let consumed):
-            forwarded = preface
+            relayed = preface
             stage = .reading
             arm(limits.headerMilliseconds)
             let rest = UnsafeMutableRawBufferPointer(rebasing: input[consumed...])

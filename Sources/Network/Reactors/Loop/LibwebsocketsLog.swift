@@ -2,7 +2,7 @@ import CLibwebsockets
 package import Logging
 import Synchronization
 
-/// Forwards libwebsockets' log lines to our logger, with bounded length and at most 60 a minute.
+/// Brings libwebsockets' log lines to our logger, with bounded length and at most 60 a minute.
 ///
 /// libwebsockets writes peers' data (such as a certificate's name) raw into its lines; the logger's handler escapes
 /// them. Only WARN and above: lower levels concern single connections, and a peer could flood the log.

@@ -13,7 +13,7 @@ extension SessionStage {
         slowClient(until: Self.later(meter.readableAt(now), addressShare?.spend(now: now)))
     }
 
-    /// Counts what the client has made the gateway read. It is forwarded in any case: at most one read of its socket,
+    /// Counts what the client has made the gateway read. It goes on in any case: at most one read of its socket,
     /// and one that waits for its turn.
     func count(octets: Int, steps: Int) {
         guard settings.traffic.clientBytesPerSecond > 0 else { return }

@@ -3,11 +3,11 @@
 /// Each step that a client makes the gateway take costs it something, however little content comes with it: a message
 /// in fragments of one byte, or in TLS records of one byte, is charged for each of them.
 ///
-/// Nothing is refused here. Input that has arrived counts and is forwarded; the client is read again when its allowance
+/// Nothing is refused here. Input that has arrived counts and goes on; the client is read again when its allowance
 /// has recovered.
 package struct TrafficMeter: Sendable {
     /// The bytes that a step is charged beside its own: a frame, a TLS record, and a read of the socket. The gateway
-    /// forwards more than a gigabyte a second in large messages and passes a few hundred thousand small records, so a
+    /// relays more than a gigabyte a second in large messages and passes a few hundred thousand small records, so a
     /// step costs it more time than so many bytes. An honest message takes three steps: with the default rates a
     /// client's messages use a twentieth of its bytes for that.
     package static let stepBytes = 64
