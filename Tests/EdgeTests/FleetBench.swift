@@ -99,6 +99,13 @@ extension FleetBench {
 }
 
 extension FleetBench {
+    /// The window of counters that is recorded.
+    func window() throws -> (size: Int64, epoch: Int64) {
+        let row = try server.session(database: database).run("SELECT size, epoch FROM portcullis.counter_window", [])
+            .only()
+        return (try row.integer(0), try row.integer(1))
+    }
+
     /// Waits until so many gateways have sent a heartbeat in the last second.
     func eventuallyBeat(_ gateways: Int64) async throws {
         let beating =

@@ -14,13 +14,15 @@ extension EdgeTests {
         private static let assertions =
             ProcessInfo.processInfo.environment["PORTCULLIS_ASSERTIONS"].flatMap { Int($0) } ?? 1_024
 
-        private func gateways(_ fleet: FleetBench, _ count: Int) async throws -> [GatewayProcess] {
+        private func gateways(
+            _ fleet: FleetBench, _ count: Int, window: Int = 32
+        ) async throws -> [GatewayProcess] {
             var gateways: [GatewayProcess] = []
             for _ in 0..<count {
                 gateways.append(
                     try await fleet.gateway {
                         $0.setting("SIGNED_REQUESTS", "on").setting("AUTHZ_ADMIT", "token+signed")
-                            .setting("ADMIN_BIND", "127.0.0.1:0")
+                            .setting("ADMIN_BIND", "127.0.0.1:0").setting("ASSERTION_WINDOW", "\(window)")
                             // All failures come from one address.
                             .setting("FAILED_UPGRADES_PER_MINUTE", "1000000")
                             .setting("CHALLENGES_PER_MINUTE", "1000000")
@@ -151,6 +153,27 @@ extension EdgeTests {
             }
             #expect(try await status(23, at: gateways[0]) == 204)
             #expect(try await status(22, at: gateways[1]) == 204)
+        }
+
+        @Test func `a window that has gone with its gateway opens nothing when it is back`() async throws {
+            let fleet = try await FleetBench()
+            let left = try #require(try await gateways(fleet, 1, window: 0).first)
+            let gone = try #require(try await gateways(fleet, 1).first)
+            let client = try SignedClient(fleet.apple, at: left)
+            #expect(try await client.register().status == 201)
+            func status(_ counter: UInt32, at gateway: GatewayProcess) async throws -> Int {
+                try await gateway.ask(Self.question(client.fields("PUT", Self.url, counter: counter))).status
+            }
+            for counter in [UInt32(20), 12] { #expect(try await status(counter, at: gone) == 204) }
+            try await left.errorLine("a gateway joined the fleet", ":\(gone.port)")
+            let epoch = try fleet.window().epoch
+            _ = try await gone.stop()
+            try await Poll.untilTrue("the window of the one that is left") { try fleet.window().size == 0 }
+            let next = try #require(try await gateways(fleet, 1).first)
+            #expect(try fleet.window().epoch > epoch)
+            for counter in [UInt32(13), 19] { #expect(try await status(counter, at: next) == 401) }
+            #expect(try await status(23, at: next) == 204)
+            #expect(try await status(22, at: next) == 204)
         }
 
         @Test func `while the database is down a reload that changes the window is refused, and no other one`()

@@ -216,6 +216,61 @@ struct FleetStoreTests {
         #expect(try session.run("SELECT beats FROM portcullis.refresh_witness", []).only().integer(0) == 1)
     }
 
+    // MARK: The window of counters
+
+    private func recorded(_ session: PostgreSQLConnection) throws -> (size: Int64, epoch: Int64) {
+        let row = try session.run("SELECT size, epoch FROM portcullis.counter_window", []).only()
+        return (try row.integer(0), try row.integer(1))
+    }
+
+    /// - Parameter silences: of each gateway, by its id, in milliseconds.
+    private func members(_ silences: [String: Int64]) -> GatewayMembers {
+        let members = silences.map { id, silence in
+            GatewayMember(
+                id: id, name: id, version: "1", schema: 1, started: 0, heartbeat: 100_000 - silence,
+                report: GatewayMember.Report())
+        }
+        return GatewayMembers(members, readAt: 100_000, began: 0)
+    }
+
+    private func narrows(
+        _ store: FleetStore, _ session: PostgreSQLConnection, to size: Int64, hearing members: GatewayMembers
+    ) async throws {
+        try await Poll.untilTrue("the narrower window") {
+            store.counterWindow.hear(members)
+            return try recorded(session).size == size
+        }
+    }
+
+    @Test(arguments: [["left": Int64(0)], ["left": 0, "gone": GatewayMembers.deadAfter + 1]])
+    func `a gateway that is left records its window where a wider one is`(silences: [String: Int64]) async throws {
+        let (left, gone, session) = (try store(), try store(), try server.session(database: database))
+        let (narrow, wide) = (try #require(CounterWindow(size: 8)), try #require(CounterWindow(size: 32)))
+        try left.counterWindow.putInForce(narrow, after: nil)
+        try gone.counterWindow.putInForce(wide, after: nil)
+        // It knows of nobody that went before.
+        try await narrows(left, session, to: 8, hearing: members(["left": 0, "gone": 0]))
+        let epoch = try recorded(session).epoch
+        try gone.counterWindow.putInForce(wide, after: nil)
+        let widened = try recorded(session)
+        #expect(widened.size == 32 && widened.epoch == epoch + 1)
+        try await narrows(left, session, to: 8, hearing: members(silences))
+    }
+
+    /// It may have been recorded, and the answer lost.
+    @Test func `a gateway whose wider window couldn't be recorded records its former one`() async throws {
+        let (gateway, session) = (try store(), try server.session(database: database))
+        let (narrow, wide) = (try #require(CounterWindow(size: 8)), try #require(CounterWindow(size: 32)))
+        try gateway.counterWindow.putInForce(narrow, after: nil)
+        try session.run("UPDATE portcullis.counter_window SET size = 32")
+        try await narrows(gateway, session, to: 8, hearing: members(["one": 0]))
+        try session.run("ALTER TABLE portcullis.counter_window RENAME TO hidden")
+        #expect(throws: KeyRegistryError.self) { try gateway.counterWindow.putInForce(wide, after: narrow) }
+        try session.run("ALTER TABLE portcullis.hidden RENAME TO counter_window")
+        try session.run("UPDATE portcullis.counter_window SET size = 32")
+        try await narrows(gateway, session, to: 8, hearing: members(["one": 0]))
+    }
+
     @Test func `is kept by one gateway at a time`() async throws {
         let (one, other) = (try store(), try store())
         let session = try server.session(database: database)

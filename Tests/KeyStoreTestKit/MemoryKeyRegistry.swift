@@ -5,7 +5,7 @@ import Synchronization
 /// with a restart.
 ///
 /// Nothing here waits, so the same methods implement both parts of the store.
-package final class MemoryKeyRegistry: KeyRegistry, ImmediateKeyRegistry, CounterWindowStore {
+package final class MemoryKeyRegistry: KeyRegistry, ImmediateKeyRegistry, SharedCounterWindowStore {
     private let records = Mutex<[KeyID: DeviceKey]>([:])
     /// Used under the lock of `records`.
     private let windows = Mutex(Windows())
@@ -26,7 +26,11 @@ package final class MemoryKeyRegistry: KeyRegistry, ImmediateKeyRegistry, Counte
 
     package init() {}
 
-    package func putInForce(_ window: CounterWindow) { windows.withLock { $0.inForce.put(window) } }
+    package func putInForce(_ window: CounterWindow, after former: CounterWindow?) {
+        windows.withLock { $0.inForce.put(window, after: former) }
+    }
+
+    package func narrow(to window: CounterWindow) { windows.withLock { $0.inForce.narrow(to: window) } }
 
     package func enrol(_ key: DeviceKey) -> Enrolment {
         records.withLock { records in

@@ -129,8 +129,17 @@ struct CounterWindowContractTests {
 
     // MARK: The window in force
 
-    private func put(_ size: Int, in store: any KeyRegistry) throws {
-        try #require(store as? any CounterWindowStore).putInForce(try #require(CounterWindow(size: size)))
+    /// - Parameter former: of a gateway that is reloaded; nil: it starts.
+    private func put(_ size: Int, after former: Int? = nil, in store: any KeyRegistry) throws {
+        let former = try former.map { try #require(CounterWindow(size: $0)) }
+        let window = try #require(CounterWindow(size: size))
+        try #require(store as? any CounterWindowStore).putInForce(window, after: former)
+    }
+
+    /// - Parameter size: of a gateway that is left.
+    private func narrow(to size: Int, in store: any KeyRegistry) throws {
+        let window = try #require(CounterWindow(size: size))
+        try #require(store as? any SharedCounterWindowStore).narrow(to: window)
     }
 
     @Test(arguments: StorePart.all)
@@ -189,6 +198,74 @@ struct CounterWindowContractTests {
         withExtendedLifetime(owner) {}
     }
 
+    /// A wider window than the gateway's own is recorded, of another one that may be gone.
+    @Test(arguments: StorePart.all)
+    func `a gateway that widens its window opens nothing that lies before, whatever is recorded`(
+        kind: RegistryKind, part: StorePart
+    ) async throws {
+        let (registry, owner) = try await kind.make()
+        let id = DeviceKey.sample().id
+        for size in [0, 32] { try put(size, in: registry) }
+        _ = try await registry.enrol(.sample())
+        for counter in [UInt32(20), 18] {
+            #expect(try await part.use(use(counter), of: id, at: 1, in: registry) == .advanced)
+        }
+        try put(32, after: 0, in: registry)
+        for counter in UInt32(1)...20 {
+            #expect(try await part.use(use(counter), of: id, at: 2, in: registry) == .notHigher(stored: 20))
+        }
+        for counter in [UInt32(24), 23] {
+            #expect(try await part.use(use(counter), of: id, at: 3, in: registry) == .advanced)
+        }
+        try put(8, after: 32, in: registry)
+        #expect(try await part.use(use(22, 8), of: id, at: 4, in: registry) == .advanced)
+        try put(16, after: 8, in: registry)
+        #expect(try await part.use(use(21, 16), of: id, at: 5, in: registry) == .notHigher(stored: 24))
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: [RegistryKind.memory, .postgresql])
+    func `when a wider window has gone with its gateway, the next one opens nothing that lies before`(
+        kind: RegistryKind
+    ) async throws {
+        let (registry, owner) = try await kind.make()
+        let id = DeviceKey.sample().id
+        for size in [8, 32] { try put(size, in: registry) }
+        _ = try await registry.enrol(.sample())
+        #expect(try await registry.use(use(20), of: id, at: 1) == .advanced)
+        try narrow(to: 8, in: registry)
+        #expect(try await registry.use(use(19, 8), of: id, at: 2) == .advanced)
+        try put(8, in: registry)
+        #expect(try await registry.use(use(18, 8), of: id, at: 3) == .advanced)
+        try put(32, in: registry)
+        for counter in UInt32(1)...20 {
+            #expect(try await registry.use(use(counter), of: id, at: 4) == .notHigher(stored: 20))
+        }
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: [RegistryKind.memory, .postgresql])
+    func `the same window of a gateway that is left changes nothing, and a wider one isn't recorded`(
+        kind: RegistryKind
+    ) async throws {
+        let (registry, owner) = try await kind.make()
+        let id = DeviceKey.sample().id
+        try put(32, in: registry)
+        _ = try await registry.enrol(.sample())
+        #expect(try await registry.use(use(20), of: id, at: 1) == .advanced)
+        for size in [32, 64] { try narrow(to: size, in: registry) }
+        try put(32, in: registry)
+        #expect(try await registry.use(use(19), of: id, at: 2) == .advanced)
+        try put(64, in: registry)
+        #expect(try await registry.use(use(18), of: id, at: 3) == .notHigher(stored: 20))
+        withExtendedLifetime(owner) {}
+    }
+
+    /// Of a gateway that starts, and of one that is reloaded.
+    private static let changes: [(size: Int, former: Int?)] = [
+        (32, nil), (32, nil), (8, 32), (64, nil), (64, nil), (64, 32), (0, 64), (0, 8), (32, 0), (32, 32), (1, 32),
+    ]
+
     @Test(arguments: StorePart.all)
     func `each store begins epochs as the rule says`(kind: RegistryKind, part: StorePart) async throws {
         let (registry, owner) = try await kind.make()
@@ -199,10 +276,11 @@ struct CounterWindowContractTests {
         for step in 0..<400 {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             if step % 9 == 0 {
-                let size = [32, 32, 8, 64, 0, 0, 32, 1][step / 9 % 8]
+                let (size, former) = Self.changes[step / 9 % Self.changes.count]
                 let epoch = inForce.epoch
-                inForce.put(try #require(CounterWindow(size: size)))
-                try put(size, in: registry)
+                inForce.put(
+                    try #require(CounterWindow(size: size)), after: former.flatMap { CounterWindow(size: $0) })
+                try put(size, after: former, in: registry)
                 if inForce.epoch != epoch { rule = KeyCounters(highest: rule.highest) }
             }
             let distance = Int64(state >> 33) % 24 - 18

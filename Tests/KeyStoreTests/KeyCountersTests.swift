@@ -106,4 +106,20 @@ struct KeyCountersTests {
         }
         #expect(epochs == [0, 1, 1, 1, 1, 2, 2, 3, 3, 3])
     }
+
+    @Test func `a gateway's own window counts as well, and one that is left alone narrows what is recorded`() throws {
+        let sizes = try [0, 8, 32].map { try #require(CounterWindow(size: $0)) }
+        var inForce = WindowInForce()
+        inForce.put(sizes[2])
+        for (former, epoch) in [(sizes[2], Int64(1)), (sizes[1], 2), (sizes[0], 3)] {
+            inForce.put(sizes[2], after: former)
+            #expect(inForce.epoch == epoch && inForce.size == 32)
+        }
+        for (window, size) in [(sizes[2], 32), (sizes[1], 8), (sizes[2], 8)] {
+            inForce.narrow(to: window)
+            #expect(inForce.epoch == 3 && inForce.size == size)
+        }
+        inForce.put(sizes[2])
+        #expect(inForce.epoch == 4 && inForce.size == 32)
+    }
 }

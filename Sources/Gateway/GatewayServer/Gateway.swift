@@ -61,7 +61,7 @@ package final class Gateway: Sendable {
         let (start, live) = (configuration.atStart, configuration.live)
         let pinned = StartupPinned(live)
         let parts = try GatewayParts(live, pinned, state: state, logger: logger)
-        try state.putInForce(GatewayParts.window(live, pinned))
+        try state.putInForce(GatewayParts.window(live, pinned), after: nil)
         self.logger = logger
         self.source = source
         manager = ServiceManager(environment: source.environment, logger: logger)

@@ -66,10 +66,12 @@ extension GatewayParts {
 extension GatewayState {
     /// Before this gateway uses the window. If the store doesn't answer, it neither starts with it nor changes to it: a
     /// window that was narrower in between and wasn't recorded would open what it has closed.
-    func putInForce(_ window: CounterWindow) throws(GatewayError) {
+    ///
+    /// - Parameter former: this gateway's until now; nil: it starts.
+    func putInForce(_ window: CounterWindow, after former: CounterWindow?) throws(GatewayError) {
         guard let store else { return }
         do throws(KeyRegistryError) {
-            try store.counterWindows.putInForce(window)
+            try store.counterWindows.putInForce(window, after: former)
         } catch {
             throw store.failure("ASSERTION_WINDOW can't be recorded: \(error.cause)")
         }

@@ -32,9 +32,11 @@ extension SQLStatement {
         "put_in_force", isDurable: true,
         """
         UPDATE portcullis.counter_window
-        SET epoch = epoch + CASE WHEN $1::int8 > size THEN 1 ELSE 0 END, size = $1::int8
-        WHERE size <> $1::int8
+        SET epoch = epoch + CASE WHEN $1::int8 > least(size, $2::int8) THEN 1 ELSE 0 END, size = $1::int8
+        WHERE size <> $1::int8 OR $1::int8 > $2::int8
         """)
+    static let narrow = SQLStatement(
+        "narrow", isDurable: true, "UPDATE portcullis.counter_window SET size = $1::int8 WHERE size > $1::int8")
     static let enrol = SQLStatement(
         "enrol", isDurable: true,
         """

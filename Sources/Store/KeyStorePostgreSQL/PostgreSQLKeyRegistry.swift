@@ -136,8 +136,13 @@ extension PostgreSQLKeyRegistry: KeyRegistry {
         }
     }
 
-    package func putInForce(_ window: CounterWindow) throws(KeyRegistryError) {
-        try blocking(.putInForce, [.integer(Int64(window.size))]) { _ in }
+    package func putInForce(_ window: CounterWindow, after former: CounterWindow?) throws(KeyRegistryError) {
+        let values: [SQLValue] = [.integer(Int64(window.size)), .optional(former.map { Int64($0.size) })]
+        try blocking(.putInForce, values) { _ in }
+    }
+
+    package func narrow(to window: CounterWindow) throws(KeyRegistryError) {
+        try blocking(.narrow, [.integer(Int64(window.size))]) { _ in }
     }
 
     package func enrol(_ key: DeviceKey) async throws(KeyRegistryError) -> Enrolment {

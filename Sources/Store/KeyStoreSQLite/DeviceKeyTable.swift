@@ -54,8 +54,8 @@ enum DeviceKeyTable {
     }
 
     /// The rule of `WindowInForce`.
-    static func putInForce(_ window: CounterWindow, in database: Database) throws {
-        try database.cachedStatement(sql: puttingInForce).execute(arguments: [window.size])
+    static func putInForce(_ window: CounterWindow, after former: CounterWindow?, in database: Database) throws {
+        try database.cachedStatement(sql: puttingInForce).execute(arguments: [window.size, former?.size])
     }
 
     static func insert(_ key: DeviceKey, into database: Database) throws {
@@ -166,7 +166,8 @@ extension DeviceKeyTable {
         """
 
     private static let puttingInForce = """
-        UPDATE counter_window SET epoch = epoch + (?1 > size), size = ?1 WHERE size <> ?1
+        UPDATE counter_window SET epoch = epoch + (?1 > min(size, ifnull(?2, size))), size = ?1
+        WHERE size <> ?1 OR ?1 > ?2
         """
 
     /// Whether what is known of the counters below the highest is good: only for that highest, since programs of before

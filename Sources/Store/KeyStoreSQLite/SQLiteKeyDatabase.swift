@@ -140,8 +140,8 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry, CounterWindowStore 
         }
     }
 
-    package func putInForce(_ window: CounterWindow) throws(KeyRegistryError) {
-        try administer(until: nil) { try DeviceKeyTable.putInForce(window, in: $0) }
+    package func putInForce(_ window: CounterWindow, after former: CounterWindow?) throws(KeyRegistryError) {
+        try administer(until: nil) { try DeviceKeyTable.putInForce(window, after: former, in: $0) }
     }
 
     package func keys(after: KeyID?, limit: Int) throws(KeyRegistryError) -> [DeviceKey] {

@@ -87,7 +87,9 @@ extension SQLiteKeyRegistry {
         try database.use(counter, of: id, at: time)
     }
 
-    package func putInForce(_ window: CounterWindow) throws(KeyRegistryError) { try database.putInForce(window) }
+    package func putInForce(_ window: CounterWindow, after former: CounterWindow?) throws(KeyRegistryError) {
+        try database.putInForce(window, after: former)
+    }
 }
 
 // MARK: The asynchronous part

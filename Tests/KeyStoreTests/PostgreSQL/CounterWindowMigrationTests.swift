@@ -88,10 +88,10 @@ struct CounterWindowMigrationTests {
         #expect(try await owner.enrol(key) == .enrolled)
         let gateway = try registry(role)
         defer { gateway.close() }
-        try gateway.putInForce(try #require(CounterWindow(size: 32)))
+        try gateway.putInForce(try #require(CounterWindow(size: 32)), after: nil)
         #expect(try await gateway.use(use(5), of: key.id, at: 1) == .advanced)
         #expect(try await gateway.use(use(4), of: key.id, at: 1) == .advanced)
-        for size in [0, 32] { try gateway.putInForce(try #require(CounterWindow(size: size))) }
+        for size in [0, 32] { try gateway.putInForce(try #require(CounterWindow(size: size)), after: nil) }
         #expect(try await gateway.use(use(3), of: key.id, at: 1) == .notHigher(stored: 5))
     }
 }

@@ -49,7 +49,8 @@ struct PostgreSQLRolesTests {
     @Test func `a gateway can serve`() async throws {
         try await gateway.checkSchema()
         try await gateway.tryWriting()
-        try gateway.putInForce(try #require(CounterWindow(size: 32)))
+        try gateway.putInForce(try #require(CounterWindow(size: 32)), after: nil)
+        try gateway.narrow(to: .strict)
         let home = try await gateway.incarnation()
         #expect(try await gateway.enrol(.sample(1)) == .enrolled)
         #expect(try await gateway.enrol(.sample(1)) == .alreadyEnrolled)

@@ -134,6 +134,7 @@ final class FleetMember: Sendable {
             return note(error)
         }
         hear(found, sentAt: sent, announced: report.announced)
+        if report.state != .leaving { store.counterWindow.hear(found) }
     }
 
     private func hear(_ found: GatewayMembers, sentAt sent: MonotonicTime, announced: StoreIncarnation?) {

@@ -7,7 +7,7 @@ extension FleetStore: GatewayStore {
     var devices: DeviceRegistry { .shared(fleet) }
     var accounts: AccountRegistry { .shared(knownAccounts) }
     var accountStore: any AccountStore { registry }
-    var counterWindows: any CounterWindowStore { registry }
+    var counterWindows: any CounterWindowStore { counterWindow }
     var signingKeys: any SigningKeyStore { registry }
     var developmentTokens: any DevelopmentTokenStore & ImmediateDevelopmentTokenRegistry { grants }
     var remembersProofs: Bool { true }

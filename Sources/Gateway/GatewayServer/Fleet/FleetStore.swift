@@ -24,6 +24,7 @@ final class FleetStore: Sendable {
     let knownAccounts: AccountStandings
     let grants: KnownGrants
     let blocks: FleetBlocks
+    let counterWindow: FleetCounterWindow
     /// Rings when another process has changed something.
     let alarm: Alarm
     private let upkeep: FleetUpkeep
@@ -56,6 +57,7 @@ final class FleetStore: Sendable {
             registry.close()
             throw .fleetStore(name, error.cause)
         }
+        counterWindow = FleetCounterWindow(registry)
         knownAccounts = AccountStandings { registry.standing(ofAccount: $0, then: $1) }
         self.upkeep = FleetUpkeep(upkeep())
         grants = KnownGrants(registry) { [standings = fleet.standings] in standings.isCurrent(at: .now) }

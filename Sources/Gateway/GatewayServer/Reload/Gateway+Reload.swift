@@ -66,8 +66,8 @@ extension Gateway {
         let difference = ReloadDifference(
             from: old.settings, to: settings, pinned: pinned.kept, missing: pinned.missing)
         // Only a change needs the store: one that doesn't answer now prevents no other reload.
-        let window = GatewayParts.window(live, pinned)
-        if window != GatewayParts.window(old.live, old.pinned) { try state.putInForce(window) }
+        let (window, former) = (GatewayParts.window(live, pinned), GatewayParts.window(old.live, old.pinned))
+        if window != former { try state.putInForce(window, after: former) }
 
         state.apply(live)
         await server.replace(

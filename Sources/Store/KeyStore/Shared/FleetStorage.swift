@@ -1,7 +1,7 @@
 /// The store of a fleet: all that its gateways have in common. The fleet's code names no database, only this.
 package protocol FleetStorage: SharedKeyRegistry, KeyMaintenance, DevelopmentTokenStore, AccountStore,
-    SharedAccountStandings,
-    CounterWindowStore, SharedSessionDirectory, SharedHoldings, SharedMembership, SharedSecretStore, SharedBlockEntries
+    SharedAccountStandings, SharedCounterWindowStore, SharedSessionDirectory, SharedHoldings, SharedMembership,
+    SharedSecretStore, SharedBlockEntries
 {
     /// As ``SharedKeyRegistry/present(then:)``, at a start; blocks.
     func presentBlocking() throws(KeyRegistryError) -> StorePresent
