@@ -67,6 +67,30 @@ struct SQLiteCheckpointTests {
         #expect(try first.advanceCounter(of: .sample(1), to: 6, at: 1) == .advanced)
     }
 
+    @Test func `shortens a long WAL by one step at a time`() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("keys.sqlite")
+        var limits = SQLiteKeyRegistry.Limits.patient
+        limits.walStepBytes = 100_000
+        let registry = try SQLiteKeyDatabase(path: path, limits: limits)
+        _ = try registry.enrol(.sample())
+        for counter in UInt32(1)...100 { _ = try registry.advanceCounter(of: .sample(1), to: counter, at: 1) }
+        let size = registry.walBytes
+        #expect(size > 4 * limits.walStepBytes)
+        try registry.shorten()
+        #expect(registry.walBytes == size - limits.walStepBytes)
+        // No other commit that begins it anew cuts anything off.
+        _ = try registry.advanceCounter(of: .sample(1), to: 101, at: 1)
+        #expect(try registry.checkpoint().walBytes == size - limits.walStepBytes)
+
+        limits.walTruncationBytes = limits.walStepBytes
+        let truncating = try SQLiteKeyDatabase(path: path, limits: limits)
+        #expect(
+            try truncating.checkpoint() == SQLiteCheckpoint(remainingFrames: 0, walBytes: 0, truncated: true))
+        #expect(try registry.key(.sample(1))?.counter == 101)
+        #expect(try registry.advanceCounter(of: .sample(1), to: 102, at: 1) == .advanced)
+    }
+
     @Test func `leaves what a reader still needs, and writes it the next time`() throws {
         let directory = try TemporaryDirectory()
         let registry = try registry(directory, truncatingOver: 0)

@@ -1,6 +1,7 @@
 import GRDB
 import KeyStore
 import StallTestKit
+import Synchronization
 import Testing
 
 @testable import KeyStoreSQLite
@@ -53,6 +54,31 @@ struct SQLiteStallTests {
         #expect(gate.isHolding)
         gate.open()
         #expect(try await stuck == .enrolled)
+    }
+
+    @Test func `lets a counter wait off the reactors, and no read behind it`() async throws {
+        let store = try store(waiting: 8)
+        for byte in UInt8(1)...2 { _ = try await store.enrol(.sample(byte)) }
+        try stallCommits(of: store)
+        async let stuck = store.enrol(.sample(3))
+        await gate.arrivals(1)
+        let keys: any KeyRegistry = store
+        async let counter = keys.advanceCounter(of: .sample(1), to: 1, at: 1)
+        while store.database.countersUnderWay.load(ordering: .sequentiallyConsistent) < 1, gate.isHolding {
+            await Task.yield()
+        }
+
+        let immediate: any ImmediateKeyRegistry = store
+        for _ in 0..<3 {
+            // It begins later than the other one, and has the limit of a reactor.
+            #expect(throws: KeyRegistryError.busy) { try immediate.advanceCounter(of: .sample(2), to: 1, at: 1) }
+            #expect(try await keys.standing(of: .sample(1))?.counter == 0)
+        }
+        #expect(gate.isHolding)
+        gate.open()
+        #expect(try await stuck == .enrolled)
+        #expect(try await counter == .advanced)
+        #expect(try await keys.standing(of: .sample(1))?.counter == 1)
     }
 
     @Test(arguments: [0, 3])

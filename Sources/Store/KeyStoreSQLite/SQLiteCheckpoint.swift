@@ -21,8 +21,8 @@ extension SQLiteKeyDatabase {
     ///
     /// The server calls it every few seconds. Without these calls the WAL grows by one page per admitted assertion. A
     /// PASSIVE checkpoint does the work and takes no lock that a reader or writer needs. Only a WAL larger than
-    /// `Limits.walTruncationBytes` is then truncated; this holds the write lock briefly, with almost nothing left to
-    /// write.
+    /// `Limits.walTruncationBytes` is then truncated, in steps; each holds the write lock briefly, with almost nothing
+    /// left to write.
     ///
     /// The first write after a complete checkpoint restarts the WAL, and SQLite makes that write wait for the disk. So
     /// it is done here, unless the WAL was truncated. A reactor waits only if it commits at exactly that moment.
@@ -56,20 +56,44 @@ extension SQLiteKeyDatabase {
     /// WAL instead.
     private func beginAnew() throws(KeyRegistryError) -> Bool {
         do {
-            try checkpoints.use { try $0.execute(sql: "PRAGMA application_id = \(SQLiteSchema.applicationID)") }
+            try checkpoints.use { try $0.execute(sql: Self.rewriting) }
             return true
         } catch .busy {
             return false
         }
     }
 
-    /// False if a reader or writer prevented it; a later checkpoint tries again.
+    private static let rewriting = "PRAGMA application_id = \(SQLiteSchema.applicationID)"
+    /// Of one truncation.
+    private static let maximumSteps = 64
+
+    /// The system takes tens of milliseconds to free a long file, and the write lock is held meanwhile: so only a short
+    /// one is freed at once.
+    ///
+    /// - returns: false if a reader or writer prevented it; a later checkpoint tries again.
     private func truncate() throws(KeyRegistryError) -> Bool {
         do {
+            // What was written during the one before, which took longer.
+            try checkpoints.use { _ = try $0.checkpoint(.passive) }
+            for _ in 0..<Self.maximumSteps where walBytes > limits.walStepBytes { try shorten() }
+            guard walBytes <= limits.walStepBytes else { return false }
             try checkpoints.use { _ = try $0.checkpoint(.truncate) }
             return true
         } catch .busy {
             return false
+        }
+    }
+
+    /// Begins the WAL anew, and cuts `Limits.walStepBytes` off its end. Nothing is cut off if another writer begins it
+    /// in between: its connection has no limit.
+    func shorten() throws(KeyRegistryError) {
+        let bytes = max(0, walBytes - limits.walStepBytes)
+        try checkpoints.use { _ = try $0.checkpoint(.restart) }
+        try checkpoints.use { database in
+            // SQLite heeds it in the commit that begins a WAL.
+            try database.execute(sql: "PRAGMA journal_size_limit = \(bytes)")
+            defer { try? database.execute(sql: "PRAGMA journal_size_limit = -1") }
+            try database.execute(sql: Self.rewriting)
         }
     }
 }

@@ -174,7 +174,10 @@ package final class SQLiteKeptTickets: KeptTicketStore {
         let kinds = Set(calls.map(\.kind))
         func all(_ database: Database) throws -> [@Sendable () -> Void] { try calls.map { try $0.answer(database) } }
         if kinds.contains(.use) { return try self.database.administer(until: nil, all) }
-        if kinds.contains(.write) { return try connection.transaction(all) }
+        if kinds.contains(.write) {
+            defer { self.database.unsynced.add(calls.count) }
+            return try connection.transaction(all)
+        }
         return try connection.use(all)
     }
 }

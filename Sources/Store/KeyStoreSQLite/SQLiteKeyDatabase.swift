@@ -24,8 +24,8 @@ import Synchronization
 package final class SQLiteKeyDatabase: ImmediateKeyRegistry, CounterWindowStore {
     /// The limits of a store, each with its default.
     package struct Limits: Sendable {
-        /// How long `key`, `standing` and `advanceCounter` wait in total for a pooled connection and SQLite's lock. In
-        /// milliseconds.
+        /// How long `key`, `standing` and `advanceCounter` wait in total for a pooled connection and SQLite's lock, on
+        /// a reactor. In milliseconds.
         package var busyMilliseconds = 50
         /// The same for enrolment and administration, which don't run on reactors; in `SQLiteKeyRegistry` it also
         /// covers the wait for a thread. In milliseconds.
@@ -38,9 +38,14 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry, CounterWindowStore 
         /// The size from which `checkpoint()` truncates the WAL. Below it, SQLite overwrites the WAL from its start. In
         /// bytes.
         package var walTruncationBytes = 16 << 20
+        /// By how much one step of `checkpoint()` shortens a longer WAL. In bytes.
+        package var walStepBytes = 4 << 20
         /// The number of calls that may wait for each thread of `SQLiteKeyRegistry`. Further calls are refused with
         /// `.queueFull`.
         package var maximumWaitingCalls = BlockingThreads.maximumWaiting
+        /// The same for counters, sign-ins and refreshes: all that a gateway has under way at once may wait for a disk
+        /// that is slow for a moment.
+        package var maximumWaitingRequests = 256
 
         package init() {}
     }
@@ -55,8 +60,10 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry, CounterWindowStore 
     /// SQLite's `data_version` when `checkpoint()` last restarted the WAL. The connection's own writes don't change it.
     /// If no other connection has written since, there is nothing to do.
     let begunAnew = Mutex<Int64?>(nil)
+    /// Counters, and tickets that are kept.
+    let unsynced: UnsyncedWrites
     /// Calls of `advanceCounter` that wait for the write lock or hold it.
-    private let countersUnderWay = Atomic<Int>(0)
+    let countersUnderWay = Atomic<Int>(0)
 
     /// Opens the store, and creates it with mode 0600 if it doesn't exist.
     ///
@@ -71,6 +78,7 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry, CounterWindowStore 
         self.path = path
         self.limits = limits
         refreshPlace = RefreshPlace(of: path)
+        unsynced = UnsyncedWrites(inWAL: path + "-wal")
         // The order matters: the first connection creates the schema and the WAL, which read-only connections can't do.
         administration = try SQLiteConnectionPool(
             file, access: .durable, size: 1, busyMilliseconds: limits.administrationBusyMilliseconds,
@@ -125,12 +133,22 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry, CounterWindowStore 
     package func use(
         _ use: CounterUse, of id: KeyID, at time: Int64
     ) throws(KeyRegistryError) -> CounterAdvance {
+        try self.use(use, of: id, at: time, until: nil)
+    }
+
+    /// - parameter deadline: nil means the busy limit of a reactor, starting now.
+    func use(
+        _ use: CounterUse, of id: KeyID, at time: Int64, until deadline: DispatchTime?
+    ) throws(KeyRegistryError) -> CounterAdvance {
         countersUnderWay.add(1, ordering: .relaxed)
         defer { countersUnderWay.subtract(1, ordering: .relaxed) }
-        return try counters.use { database in
+        return try counters.use(until: deadline) { database in
             // A statement outside a transaction is its own transaction: SQLite takes the lock, compares, updates and
             // commits in it.
-            if try DeviceKeyTable.use(use, of: id, at: time, in: database) { return .advanced }
+            if try DeviceKeyTable.use(use, of: id, at: time, in: database) {
+                unsynced.add()
+                return .advanced
+            }
             guard let known = try DeviceKeyTable.fetch(id, from: database) else { return .unknownKey }
             // The key may have been restored or registered since; then the result states the reason that was true a
             // moment ago.
@@ -186,10 +204,11 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry, CounterWindowStore 
     ///
     /// SQLite's lock isn't fair: a thread that registers one key after the other, with an fsync each, releases it only
     /// for moments that a waiting reactor misses. So a registration first waits for pending counter updates, for a
-    /// limited time.
+    /// limited time. It holds the lock as briefly as the disk allows (``UnsyncedWrites``).
     func administer<Result>(
         until deadline: DispatchTime?, _ body: (Database) throws -> Result
     ) throws(KeyRegistryError) -> Result {
+        unsynced.flush()
         let patience = DispatchTime.now() + .milliseconds(limits.busyMilliseconds)
         while countersUnderWay.load(ordering: .relaxed) > 0, DispatchTime.now() < patience { usleep(100) }
         return try administration.transaction(until: deadline, body)

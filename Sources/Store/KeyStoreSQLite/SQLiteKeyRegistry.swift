@@ -7,7 +7,8 @@ package import KeyStore
 /// The synchronous part runs on the caller's thread, within the busy limit. The calls of the asynchronous part may wait
 /// for the disk for any time, so each set of connections has its own thread:
 ///
-///     keys-read     key, keys, standing, advanceCounter
+///     keys-read     key, keys, standing
+///     keys-count    advanceCounter: reads don't wait behind those that wait for the lock
 ///     keys-write    enrol, revoke, restore, forget, sign-ins, refreshes: SQLite has one writer anyway
 ///     keys-wal      checkpoint
 ///     keys-revoked  SQLiteRevocations.ifChanged
@@ -22,14 +23,15 @@ package final class SQLiteKeyRegistry: KeyRegistry, ImmediateKeyRegistry, Counte
     /// Made on the thread of changes.
     let commits: SQLiteSharedCommits
     private let reading: BlockingThreads
+    private let counting: BlockingThreads
     private let writing: BlockingThreads
     private let checkpointing: BlockingThreads
 
     /// Calls that no thread has taken yet, by the thread's name.
     package var queueLengths: [(name: String, count: Int)] {
         [
-            ("keys-read", reading.waiting), ("keys-write", writing.waiting + commits.waiting),
-            ("keys-wal", checkpointing.waiting),
+            ("keys-read", reading.waiting), ("keys-count", counting.waiting),
+            ("keys-write", writing.waiting + commits.waiting), ("keys-wal", checkpointing.waiting),
         ]
     }
 
@@ -42,6 +44,7 @@ package final class SQLiteKeyRegistry: KeyRegistry, ImmediateKeyRegistry, Counte
         self.database = database
         let waiting = database.limits.maximumWaitingCalls
         reading = BlockingThreads("keys-read", maximumWaiting: waiting)
+        counting = BlockingThreads("keys-count", maximumWaiting: database.limits.maximumWaitingRequests)
         writing = BlockingThreads("keys-write", maximumWaiting: waiting)
         checkpointing = BlockingThreads("keys-wal", maximumWaiting: waiting)
         commits = SQLiteSharedCommits(of: database, on: writing)
@@ -102,15 +105,15 @@ extension SQLiteKeyRegistry {
     package func advanceCounter(
         of id: KeyID, to counter: UInt32, at time: Int64
     ) async throws(KeyRegistryError) -> CounterAdvance {
-        try await read { database throws(KeyRegistryError) in
-            try database.advanceCounter(of: id, to: counter, at: time)
-        }
+        try await use(CounterUse(counter), of: id, at: time)
     }
 
     package func use(
         _ counter: CounterUse, of id: KeyID, at time: Int64
     ) async throws(KeyRegistryError) -> CounterAdvance {
-        try await read { database throws(KeyRegistryError) in try database.use(counter, of: id, at: time) }
+        try await counting.answer(database.limits) { [database] deadline throws(KeyRegistryError) in
+            try database.use(counter, of: id, at: time, until: deadline)
+        }
     }
 
     package func key(_ id: KeyID) async throws(KeyRegistryError) -> DeviceKey? {

@@ -21,6 +21,7 @@ struct SQLiteSharedCommitsTests {
         var limits = SQLiteKeyRegistry.Limits.patient
         limits.administrationBusyMilliseconds = administrationMilliseconds
         limits.maximumWaitingCalls = waiting
+        limits.maximumWaitingRequests = waiting
         let store = try SQLiteKeyRegistry(path: directory.file("keys.sqlite"), limits: limits)
         for byte in 1...UInt8(3) { _ = try await store.begin(.sample(byte), maximum: 10) }
         try store.database.administration.use { [gate, commits] database in
