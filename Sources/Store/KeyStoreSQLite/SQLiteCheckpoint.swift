@@ -71,9 +71,9 @@ extension SQLiteKeyDatabase {
     /// one is freed at once.
     ///
     /// - returns: false if a reader or writer prevented it; a later checkpoint tries again.
-    private func truncate() throws(KeyRegistryError) -> Bool {
+    func truncate() throws(KeyRegistryError) -> Bool {
         do {
-            // What was written during the one before, which took longer.
+            // Copies most of what is left, without the lock that counters need.
             try checkpoints.use { _ = try $0.checkpoint(.passive) }
             for _ in 0..<Self.maximumSteps where walBytes > limits.walStepBytes { try shorten() }
             guard walBytes <= limits.walStepBytes else { return false }

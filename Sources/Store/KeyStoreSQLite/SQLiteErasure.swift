@@ -77,12 +77,7 @@ extension SQLiteKeyDatabase {
     package func emptyLog() throws(KeyRegistryError) -> Bool {
         let end = DispatchTime.now() + .milliseconds(limits.administrationBusyMilliseconds)
         repeat {
-            do {
-                // The passive one copies most of it without the lock that counters need.
-                try checkpoints.use { _ = try $0.checkpoint(.passive) }
-                try checkpoints.use { _ = try $0.checkpoint(.truncate) }
-                if walBytes == 0 { return true }
-            } catch .busy {}
+            if try truncate(), walBytes == 0 { return true }
             usleep(20_000)
         } while DispatchTime.now() < end
         return false
