@@ -4,7 +4,7 @@ import Synchronization
 /// The families of refresh tokens of the reference implementation. Nothing here waits, and nothing hears of keys that
 /// are revoked elsewhere.
 extension MemoryAccounts: RefreshStore {
-    package func begin(_ family: RefreshFamily) -> RefreshBeginning {
+    package func begin(_ family: RefreshFamily, askedAt _: Int64?) -> RefreshBeginning {
         withAccount(family.account) { account in
             guard let account, !account.isClosed, account.has(family.beginner) else { return .ended }
             addFamily(family)

@@ -145,6 +145,22 @@ struct SignInContractTests {
         #expect(try await signIn(askedAgo: limit - 30_000) == .passkey(.used))
     }
 
+    /// It would end the family that is idlest, for a client that never hears of it.
+    @Test func `of a device that comes after its gateway has given it up changes nothing`() async throws {
+        let database = try await FleetDatabase()
+        let store = database.registry
+        _ = try await store.begin(.sample(1), maximum: 10)
+        _ = try await store.enrol(.sample(1))
+        #expect(try await store.join(.sample(1), to: .sample(1)) == .joined)
+        func begin(askedAgo milliseconds: Int64) async throws -> RefreshBeginning {
+            try await store.begin(.sample(beginner: .device(.sample(1))), askedAt: Int64.now - milliseconds)
+        }
+        let limit = Int64(database.options.statementMilliseconds)
+        await #expect(throws: KeyRegistryError.busy) { try await begin(askedAgo: limit + 2_000) }
+        #expect(try await store.families(of: .sample(1)) == [])
+        #expect(try await begin(askedAgo: limit - 30_000) == .begun)
+    }
+
     @Test func `in the store of one gateway spends no marks`() async throws {
         let (store, owner) = try await store(.sqlite)
         let home = try #require(StoreIncarnation(bytes: [UInt8](repeating: 9, count: StoreIncarnation.length)))

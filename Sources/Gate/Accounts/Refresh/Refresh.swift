@@ -88,7 +88,10 @@ extension AccountServices {
         by device: KeyID, of account: AccountID, key: [UInt8], at moment: Moment
     ) async throws(RefusedRequest) -> NextRefreshToken {
         let (family, next) = family(.device(device), of: account, key: key, at: moment)
-        switch try await stored({ () throws(KeyRegistryError) in try await store.begin(family) }) {
+        let begun = try await stored { () throws(KeyRegistryError) in
+            try await waiting.begin(family, of: tokens.store, at: moment)
+        }
+        switch begun {
         case .begun: return next
         case .ended:
             throw RefusedRequest(

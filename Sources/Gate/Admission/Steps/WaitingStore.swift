@@ -126,6 +126,14 @@ extension WaitingStore {
     ) async throws(KeyRegistryError) -> StoreAnswer {
         try await answer(question, of: store, at: moment)
     }
+
+    /// Begins a family without the use of a passkey.
+    package func begin(
+        _ family: RefreshFamily, of store: GateStore, at moment: Moment
+    ) async throws(KeyRegistryError) -> RefreshBeginning {
+        let askedAt = store.fleet?.latestTime(at: store.now(after: moment))
+        return try await accountStore().begin(family, askedAt: askedAt)
+    }
 }
 
 extension GateStore {

@@ -6,7 +6,9 @@
 package protocol RefreshStore: Sendable {
     /// Begins a family without the use of a passkey. Beyond ``RefreshLimits/maximumFamilies`` the account's family that
     /// was used longest ago ends.
-    func begin(_ family: RefreshFamily) async throws(KeyRegistryError) -> RefreshBeginning
+    ///
+    /// - Parameter askedAt: as ``RefreshUse/askedAt``: a family of which no client has heard ends none.
+    func begin(_ family: RefreshFamily, askedAt: Int64?) async throws(KeyRegistryError) -> RefreshBeginning
 
     /// - Parameter mark: of the proof, which is spent in the same step; nil: nobody else could know it.
     func use(
@@ -23,6 +25,10 @@ package protocol RefreshStore: Sendable {
 }
 
 extension RefreshStore {
+    package func begin(_ family: RefreshFamily) async throws(KeyRegistryError) -> RefreshBeginning {
+        try await begin(family, askedAt: nil)
+    }
+
     package func use(_ use: RefreshUse) async throws(KeyRegistryError) -> RefreshOutcome {
         try await self.use(use, spending: nil)
     }

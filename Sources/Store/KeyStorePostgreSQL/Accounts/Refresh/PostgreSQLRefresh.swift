@@ -4,12 +4,14 @@ import PostgreSQL
 /// Families of refresh tokens. The functions say which history of the database they belong to (`RefreshMigration`), and
 /// this gateway is their witness.
 extension PostgreSQLKeyRegistry: RefreshStore {
-    package func begin(_ family: RefreshFamily) async throws(KeyRegistryError) -> RefreshBeginning {
+    package func begin(
+        _ family: RefreshFamily, askedAt: Int64?
+    ) async throws(KeyRegistryError) -> RefreshBeginning {
         guard family.isWellFormed else { throw Self.malformedFamily }
         let values: [SQLValue] = [
             .bytes(family.id.bytes), .bytes(family.account.bytes), .integer(family.beginner.kind.rawValue),
             .bytes(family.beginner.bytes), .bytes(family.key), .bytes(family.hash), .integer(family.beganAt),
-            .integer(family.expiresAt), .null,
+            .integer(family.expiresAt), latest(of: askedAt),
         ]
         let all = values + witness.values
         return try await answer(.beginFamily, all, within: nil) { rows throws(DatabaseError) in

@@ -120,7 +120,10 @@ extension SQLiteKeyDatabase {
 
 /// On the thread of changes, but for what only reads. What clients do again and again is committed together.
 extension SQLiteKeyRegistry: RefreshStore {
-    package func begin(_ family: RefreshFamily) async throws(KeyRegistryError) -> RefreshBeginning {
+    /// What has waited too long isn't done (``SQLiteSharedCommits``), as below.
+    package func begin(
+        _ family: RefreshFamily, askedAt _: Int64?
+    ) async throws(KeyRegistryError) -> RefreshBeginning {
         guard family.isWellFormed else { throw Self.malformedFamily }
         return try await commits.change { [database] in try database.begin(family, in: $0) }
     }
