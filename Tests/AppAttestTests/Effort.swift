@@ -5,6 +5,6 @@ import Foundation
 enum Effort {
     static let isFull = ProcessInfo.processInfo.environment["PORTCULLIS_FULL_TESTS"] == "1"
 
-    /// - Parameter full: the number with `--full`; otherwise it is a quarter.
-    static func count(_ full: Int) -> Int { isFull ? full : full / 4 }
+    /// - Parameter full: the number with `--full`; otherwise it is a tenth.
+    static func count(_ full: Int) -> Int { isFull ? full : full / 10 }
 }
