@@ -25,7 +25,7 @@ extension EdgeTests {
                 switch try await player.gateway.attempt(player.handshake(path)) {
                 case .open(let socket):
                     reached.insert(path)
-                    await socket.connection.close()
+                    try await socket.close()
                 case .refused(let answer, _): expectRefusal(answer, 403, "way_not_allowed")
                 }
             }
