@@ -63,12 +63,14 @@ extension EdgeTests {
                 }
             }
 
-            var count: Int {
+            func count(in dialect: Dialect) -> Int {
                 switch self {
                 case .text: 32
                 case .unterminatedSubnegotiation: 1
                 case .largeSubnegotiations: 128
-                case .echoStorm, .charsetStorm: 16
+                // A message of 48 bytes for each option in the typed dialect.
+                case .echoStorm: dialect == .typed ? 3 : 16
+                case .charsetStorm: 16
                 case .terminalTypeStorm, .windowSizeStorm: 12
                 case .environmentStorm: 6
                 case .gmcpStorm: 8
@@ -109,7 +111,7 @@ extension EdgeTests {
                 try await session.target.setReading(false)
                 // A reply so large that it doesn't fit into the target's socket.
                 session.target.post([T.iac, T.will, T.gmcp])
-                for _ in 0..<attack.count { session.target.post(piece) }
+                for _ in 0..<attack.count(in: dialect) { session.target.post(piece) }
                 session.target.post([T.iac, T.end] + Array("THE END".utf8) + T.gmcp("The.End"))
             }
             for _ in 0..<20 { try await stage.expectNeighbourLives() }
