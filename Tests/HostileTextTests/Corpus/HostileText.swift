@@ -108,4 +108,7 @@ extension HostileText {
     private static let isFull = ProcessInfo.processInfo.environment["PORTCULLIS_FULL_TESTS"] == "1"
 
     static func isTried(_ text: HostileText) -> Bool { isFull || usual.contains(text.name) }
+
+    /// In every run but the full one a text has half of 64 KB at most: that is enough to tell quadratic time.
+    static func triedBytes(of maximum: Int) -> Int { isFull ? maximum : min(maximum, 32_768) }
 }

@@ -20,7 +20,7 @@ import Testing
         var reports = 0
         for text in Self.texts {
             for spelling in request.spellings where reports < Self.maximumReports {
-                let judgement = try await Judgement.of(request.bytes) { count in
+                let judgement = try await Judgement.of(HostileText.triedBytes(of: request.bytes)) { count in
                     try await gateway.cost(of: request.make(Sample.of(text, spelling, count)), to: request.listener)
                 }
                 guard !judgement.isGood else { continue }
@@ -58,7 +58,7 @@ import Testing
         let gateway = try await Self.gateway.value
         for text in Self.texts {
             for spelling in [Spelling.json, .jsonEscapes] {
-                let judgement = try await Judgement.of(64_512) { count in
+                let judgement = try await Judgement.of(HostileText.triedBytes(of: 64_512)) { count in
                     let message = filled(template, with: Sample.of(text, spelling, count))
                     let handshake = subprotocol.isEmpty ? Handshake() : Handshake().offering(subprotocol)
                     return try await gateway.cost(
