@@ -73,10 +73,9 @@ extension SQLiteKeyDatabase {
     /// - returns: false if a reader or writer prevented it; a later checkpoint tries again.
     func truncate() throws(KeyRegistryError) -> Bool {
         do {
-            // Copies most of what is left, without the lock that counters need.
-            try checkpoints.use { _ = try $0.checkpoint(.passive) }
             for _ in 0..<Self.maximumSteps where walBytes > limits.walStepBytes { try shorten() }
             guard walBytes <= limits.walStepBytes else { return false }
+            try prepareToLock()
             try checkpoints.use { _ = try $0.checkpoint(.truncate) }
             return true
         } catch .busy {
@@ -87,6 +86,7 @@ extension SQLiteKeyDatabase {
     /// Begins the WAL anew, and cuts `Limits.walStepBytes` off its end. Nothing is cut off if another writer begins it
     /// in between: its connection has no limit.
     func shorten() throws(KeyRegistryError) {
+        try prepareToLock()
         let bytes = max(0, walBytes - limits.walStepBytes)
         try checkpoints.use { _ = try $0.checkpoint(.restart) }
         try checkpoints.use { database in
@@ -95,5 +95,11 @@ extension SQLiteKeyDatabase {
             defer { try? database.execute(sql: "PRAGMA journal_size_limit = -1") }
             try database.execute(sql: Self.rewriting)
         }
+    }
+
+    /// Moves most of what is left without the lock. Steps that followed at once on each other would be one for counters.
+    private func prepareToLock() throws(KeyRegistryError) {
+        try checkpoints.use { _ = try $0.checkpoint(.passive) }
+        letCountersGoFirst()
     }
 }

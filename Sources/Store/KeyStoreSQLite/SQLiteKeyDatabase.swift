@@ -200,17 +200,20 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry, CounterWindowStore 
         try administer(until: deadline) { try $0.execute(sql: "PRAGMA user_version = \(SQLiteSchema.version)") }
     }
 
-    /// Runs one durable transaction.
-    ///
-    /// SQLite's lock isn't fair: a thread that registers one key after the other, with an fsync each, releases it only
-    /// for moments that a waiting reactor misses. So a registration first waits for pending counter updates, for a
-    /// limited time. It holds the lock as briefly as the disk allows (``UnsyncedWrites``).
+    /// Runs one durable transaction, which holds SQLite's lock as briefly as the disk allows (``UnsyncedWrites``).
     func administer<Result>(
         until deadline: DispatchTime?, _ body: (Database) throws -> Result
     ) throws(KeyRegistryError) -> Result {
         unsynced.flush()
+        letCountersGoFirst()
+        return try administration.transaction(until: deadline, body)
+    }
+
+    /// SQLite's lock isn't fair: a thread that registers one key after the other, with an fsync each, releases it only
+    /// for moments that a waiting reactor misses. So whoever holds it for longer first waits for pending counter
+    /// updates, for a limited time.
+    func letCountersGoFirst() {
         let patience = DispatchTime.now() + .milliseconds(limits.busyMilliseconds)
         while countersUnderWay.load(ordering: .relaxed) > 0, DispatchTime.now() < patience { usleep(100) }
-        return try administration.transaction(until: deadline, body)
     }
 }
