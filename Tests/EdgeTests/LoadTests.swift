@@ -25,7 +25,7 @@ extension EdgeTests {
             try await settle(edge, to: files)
             let before = try ProcessMemory.residentKiB(of: edge.gateway.processID)
             var afterWaves: [Int] = []
-            for seed in 2...4 as ClosedRange<UInt64> {
+            for seed in 2...3 as ClosedRange<UInt64> {
                 try await wave(at: edge, count: Self.sessionCount, seed: seed)
                 try await settle(edge, to: files)
                 afterWaves.append(try ProcessMemory.residentKiB(of: edge.gateway.processID))
