@@ -93,6 +93,8 @@ struct FrameQueueTests {
         #expect(bench.drain() == [ReceivedFrame(isFinal: true, opcode: 1, payload: [5])])
     }
 
+    private static let pattern = (0..<40_000).map { UInt8(truncatingIfNeeded: $0 & 0x7F) }
+
     /// Calls and writes are mixed at random, and the headroom is overwritten before each write: the bytes, boundaries
     /// and order stay the same.
     @Test(arguments: 0..<40 as Range<UInt64>)
@@ -103,7 +105,7 @@ struct FrameQueueTests {
         var frames: [ReceivedFrame] = []
         for _ in 0..<300 {
             let size = [3, 126, 300, 5_000, 40_000].randomElement(using: &generator) ?? 0
-            let bytes = (0..<Int.random(in: 0...size, using: &generator)).map { UInt8(truncatingIfNeeded: $0 & 0x7F) }
+            let bytes = Array(Self.pattern.prefix(.random(in: 0...size, using: &generator)))
             switch Int.random(in: 0..<4, using: &generator) {
             case 0:
                 bench.stream(bytes)
