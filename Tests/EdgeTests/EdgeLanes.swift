@@ -14,7 +14,19 @@ struct EdgeLanes: SuiteTrait, TestTrait, TestScoping {
     /// `PORTCULLIS_EDGE_LANES`; the default was measured on two cores.
     static let count = ProcessInfo.processInfo.environment["PORTCULLIS_EDGE_LANES"].flatMap { Int($0) } ?? 4
 
-    private static let free = Awaited(max(1, count))
+    /// The suites that take longest begin first: one that begins last runs on alone while the other lanes are empty.
+    private static let longest: Set = [
+        "HostileTargetTests", "WebClientRefreshTests", "WebClientReturnTests", "RefreshRaceTests", "PrometheusTests",
+        "FleetFaultTests", "ReloadTests", "FleetResumeTests", "SplitUpgradeTests", "FleetCopyoverTests",
+    ]
+
+    private struct Lanes {
+        var free: Int
+        /// Suites that go before others.
+        var longWaiting = 0
+    }
+
+    private static let lanes = Awaited(Lanes(free: max(1, count)))
     /// Stops a broken run only: all lanes together take minutes.
     private static let patience = Duration.seconds(3_600)
 
@@ -28,7 +40,7 @@ struct EdgeLanes: SuiteTrait, TestTrait, TestScoping {
         // All other tests queue for the threads of the usual priority, and a gateway's time limits don't wait for them.
         try await withoutActuallyEscaping(function) { function in
             try await Task(priority: .high) {
-                try await Self.inLane {
+                try await Self.inLane(isLong: Self.longest.contains(test.name)) {
                     try await ParallelizationTrait.serialized.provideScope(
                         for: test, testCase: testCase, performing: function)
                 }
@@ -36,14 +48,20 @@ struct EdgeLanes: SuiteTrait, TestTrait, TestScoping {
         }
     }
 
-    private static func inLane(_ run: () async throws -> Void) async throws {
-        try await free.wait(for: "a lane", within: patience) { free -> Void? in
-            guard free > 0 else { return nil }
-            free -= 1
+    private static func inLane(isLong: Bool, _ run: () async throws -> Void) async throws {
+        try await takeLane(isLong: isLong)
+        defer { lanes.update { $0.free += 1 } }
+        try await run()
+    }
+
+    private static func takeLane(isLong: Bool) async throws {
+        if isLong { lanes.update { $0.longWaiting += 1 } }
+        defer { if isLong { lanes.update { $0.longWaiting -= 1 } } }
+        try await lanes.wait(for: "a lane", within: patience) { lanes -> Void? in
+            guard lanes.free > 0, isLong || lanes.longWaiting == 0 else { return nil }
+            lanes.free -= 1
             return ()
         }
-        defer { free.update { $0 += 1 } }
-        try await run()
     }
 }
 
