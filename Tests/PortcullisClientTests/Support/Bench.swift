@@ -17,13 +17,14 @@ struct Bench: Sendable {
     ///   - clock: nil: the system's.
     ///   - store: has the secrets, if they are to be written in another way.
     ///   - losing: answers of the gate.
+    ///   - holdings: counts what is held for connections, by the system's clock.
     init(
         _ url: String, apple: SimulatedApple? = nil, attest: SimulatedAppAttest? = nil,
         passkeys: SimulatedPasskeys = SimulatedPasskeys(), secrets: MemorySecretStore = MemorySecretStore(),
         clock: ManualClock? = nil, trust: ServerTrust = ServerTrust(),
         developmentToken: String? = nil, network: any NetworkPath = UnobservedNetworkPath(),
         unlock: any LocalUnlock = NoLocalUnlock(), store: (any SecretStore)? = nil,
-        losing: LostAnswers? = nil,
+        losing: LostAnswers? = nil, holdings: Holdings? = nil,
         _ change: (inout GateConfiguration) -> Void = { _ in }
     ) throws {
         let apple = try apple ?? SimulatedApple()
@@ -35,10 +36,12 @@ struct Bench: Sendable {
         (configuration.reconnection.burst, configuration.reconnection.perSecond) = (1_000, 1_000)
         change(&configuration)
         let lines = lines
-        let transport = try NIOTransport(trust: trust)
+        var transport: any Transport = try NIOTransport(trust: trust)
+        transport = losing?.behind(transport) ?? transport
+        transport = holdings?.counting(transport) ?? transport
         var platform = ClientPlatform(
-            transport: losing?.behind(transport) ?? transport, appAttest: attest, passkeys: passkeys,
-            secrets: store ?? secrets, clock: clock ?? SystemClock(), network: network, random: { 0.5 }
+            transport: transport, appAttest: attest, passkeys: passkeys, secrets: store ?? secrets,
+            clock: clock ?? holdings?.clock ?? SystemClock(), network: network, random: { 0.5 }
         ) { level, text in
             lines.update { $0.append("\(level) \(text)") }
         }

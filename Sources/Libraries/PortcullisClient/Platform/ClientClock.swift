@@ -1,3 +1,4 @@
+import Dispatch
 public import Foundation
 
 #if canImport(Glibc)
@@ -31,7 +32,21 @@ public struct SystemClock: ClientClock {
 
     public var date: Date { Date() }
 
+    /// With a timer of its own, which ends with its sleep. What `Task.sleep` has put into the runtime's queue stays
+    /// there until it is due, 0.6 KiB each, also after a cancellation, which is how nearly every time limit ends.
     public func sleep(seconds: Double) async throws {
-        try await Task.sleep(nanoseconds: UInt64(min(max(seconds, 0), 86_400) * 1e9))
+        let race = Race<Void>()
+        let timer = DispatchSource.makeTimerSource()
+        timer.schedule(deadline: .now() + min(max(seconds, 0), Self.longestSleep))
+        timer.setEventHandler { race.finish(.success(())) }
+        timer.activate()
+        defer { timer.cancel() }
+        try await withTaskCancellationHandler {
+            try await race.value()
+        } onCancel: {
+            race.finish(.failure(CancellationError()))
+        }
     }
+
+    private static let longestSleep = 86_400.0
 }
