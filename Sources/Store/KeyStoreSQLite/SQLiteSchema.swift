@@ -35,14 +35,10 @@ enum SQLiteSchema {
         }
     }
 
-    /// In an empty database.
-    static func createAll(in database: Database) throws {
-        try create(in: database)
-        try createAdditions(in: database)
-    }
-
-    private static func createAdditions(in database: Database) throws {
+    /// All that a file of an older program lacks.
+    static func createAdditions(in database: Database) throws {
         try addWindow(in: database)
+        try addWindowInForce(in: database)
         try SigningKeyTable.create(in: database)
         try DevelopmentTokenTable.create(in: database)
         try KeptTicketTable.create(in: database)
@@ -51,14 +47,22 @@ enum SQLiteSchema {
         try SQLiteRevisions.create(in: database)
     }
 
-    /// Which counters below the highest were used, and the window in force. Older programs leave these columns as they
-    /// are, and raise the counter alone.
-    private static func addWindow(in database: Database) throws {
-        guard try !database.columns(in: "device_key").contains(where: { $0.name == "window_top" }) else { return }
+    /// Which counters below the highest were used. Older programs leave these columns as they are, and raise the
+    /// counter alone.
+    static func addWindow(in database: Database) throws {
+        guard try !keysHave("window_top", in: database) else { return }
         try database.execute(
             sql: """
                 ALTER TABLE device_key ADD COLUMN window_top INTEGER;
                 ALTER TABLE device_key ADD COLUMN window_seen INTEGER;
+                """)
+    }
+
+    /// The window in force. What was known of counters before is of no epoch, and so isn't good.
+    private static func addWindowInForce(in database: Database) throws {
+        guard try !keysHave("window_epoch", in: database) else { return }
+        try database.execute(
+            sql: """
                 ALTER TABLE device_key ADD COLUMN window_epoch INTEGER;
                 CREATE TABLE counter_window (
                     singleton INTEGER NOT NULL PRIMARY KEY CHECK (singleton = 1),
@@ -67,6 +71,10 @@ enum SQLiteSchema {
                 ) STRICT;
                 INSERT INTO counter_window VALUES (1, 0, 0);
                 """)
+    }
+
+    private static func keysHave(_ column: String, in database: Database) throws -> Bool {
+        try database.columns(in: "device_key").contains { $0.name == column }
     }
 
     private static func isEmpty(_ database: Database) throws -> Bool {

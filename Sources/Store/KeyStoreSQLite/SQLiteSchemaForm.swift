@@ -69,19 +69,19 @@ enum SQLiteSchemaForm {
             ?? false
     }
 
-    /// As this program makes them, and of the first tables also as programs before counter windows have made them.
+    /// As this program makes them, and of the first tables also as programs before counter windows, and before the
+    /// window in force, have made them.
     private static let expected = Result { () throws -> (tables: [[String]], triggers: [String]) in
-        let first = try DatabaseQueue().writeWithoutTransaction { database in
+        try DatabaseQueue().writeWithoutTransaction { database in
+            let forms = { try tables.map { try String.fetchOne(database, sql: form, arguments: [$0]) } }
             try SQLiteSchema.create(in: database)
-            return try tables.prefix(required).map { try String.fetchOne(database, sql: form, arguments: [$0]) ?? "" }
-        }
-        return try DatabaseQueue().writeWithoutTransaction { database in
-            try SQLiteSchema.createAll(in: database)
+            let first = try forms()
+            try SQLiteSchema.addWindow(in: database)
+            let second = try forms()
+            try SQLiteSchema.createAdditions(in: database)
+            let last = try forms()
             return (
-                try tables.enumerated().map { index, table in
-                    [try String.fetchOne(database, sql: form, arguments: [table]) ?? ""]
-                        + (index < required ? [first[index]] : [])
-                },
+                tables.indices.map { index in [first, second, last].compactMap { $0[index] } },
                 try triggers.map { try String.fetchOne(database, sql: text, arguments: [$0]) ?? "" }
             )
         }

@@ -4,43 +4,33 @@ extension PostgreSQLSchema.Migration {
     /// Which counters below the highest were used, for assertions that arrive out of order. The rule is `KeyCounters`.
     ///
     /// Programs of before raise the counter alone, by `advance`. What is known of the counters below the highest is
-    /// good only for that highest, so after that all of them count as used; and only in the epoch of `WindowInForce` in
-    /// which it was written. Those that may raise a counter may change its window from here on, and put one in force,
-    /// so that gateways of this program go on before the script of the roles is run again.
-    static let counterWindows = Self(oldest: 1, script: columns + use + admit + erasure)
+    /// good only for that highest, so after that all of them count as used. Those that may raise a counter may change
+    /// its window from here on, so that gateways of this program go on before the script of the roles is run again.
+    static let counterWindows = Self(
+        oldest: 1, script: columns + useCounter(isGood: "k.window_top = k.counter") + admit + finishErasure())
 
     private static let columns = """
-        ALTER TABLE portcullis.device_key ADD COLUMN window_top int8, ADD COLUMN window_seen int8,
-            ADD COLUMN window_epoch int8;
-        CREATE TABLE portcullis.counter_window (
-            singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
-            size int8 NOT NULL,
-            epoch int8 NOT NULL
-        );
-        INSERT INTO portcullis.counter_window (size, epoch) VALUES (0, 0);
+        ALTER TABLE portcullis.device_key ADD COLUMN window_top int8, ADD COLUMN window_seen int8;
         DO $$ DECLARE raiser record; BEGIN
             FOR raiser IN
-                SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS name
-                FROM pg_attribute c, aclexplode(c.attacl) a
+                SELECT a.grantee FROM pg_attribute c, aclexplode(c.attacl) a
                 WHERE c.attrelid = 'portcullis.device_key'::regclass AND c.attname = 'counter'
                     AND a.privilege_type = 'UPDATE'
             LOOP
-                EXECUTE format('GRANT UPDATE (window_top, window_seen, window_epoch) ON portcullis.device_key TO %s',
-                    raiser.name);
-                EXECUTE format('GRANT SELECT, UPDATE (size, epoch) ON portcullis.counter_window TO %s', raiser.name);
+                EXECUTE format('GRANT UPDATE (window_top, window_seen) ON portcullis.device_key TO %s',
+                    CASE raiser.grantee WHEN 0 THEN 'PUBLIC' ELSE raiser.grantee::regrole::text END);
             END LOOP;
         END $$;
 
         """
 
-    /// What is known of the counters below the highest. A use that waits for another one of the same key compares its
-    /// result with the epoch that it has seen itself: where an epoch has begun meanwhile, nothing is good.
-    private static let isGood =
-        "k.window_top = k.counter AND k.window_epoch = (SELECT w.epoch FROM portcullis.counter_window w)"
-
-    private static let use = """
+    /// - Parameters:
+    ///   - isGood: whether what is known of the counters below the highest of the key `k` is good.
+    ///   - noting: what a use writes beside the window, as assignments with their commas.
+    static func useCounter(isGood: String, noting: String = "") -> String {
+        """
         -- outcome: 0 used, 1 not higher (stored), 2 unknown key, 3 revoked, 4 too high (stored)
-        CREATE FUNCTION portcullis.use_counter(
+        CREATE OR REPLACE FUNCTION portcullis.use_counter(
             id bytea, new_counter int8, used_at int8, closed int8, reach int8, rise int8, OUT outcome int8, OUT stored int8
         ) LANGUAGE plpgsql AS $$
         DECLARE
@@ -59,9 +49,8 @@ extension PostgreSQLSchema.Migration {
                         ELSE 0 END)
                     | closed
                     ELSE k.window_seen | (1::int8 << (k.counter - new_counter - 1)::int4) END,
-                window_top = greatest(k.counter, new_counter),
-                window_epoch = (SELECT w.epoch FROM portcullis.counter_window w),
-                counter = greatest(k.counter, new_counter), last_used_at = used_at
+                window_top = greatest(k.counter, new_counter), \(noting)counter = greatest(k.counter, new_counter),
+                last_used_at = used_at
             WHERE k.key_id = id AND k.revoked_at IS NULL AND CASE
                 WHEN new_counter > k.counter THEN new_counter - k.counter <= rise
                 WHEN new_counter < k.counter AND k.counter - new_counter < reach AND \(isGood)
@@ -80,6 +69,7 @@ extension PostgreSQLSchema.Migration {
         END $$;
 
         """
+    }
 
     private static let admit = """
         -- spending as spend; only after 0 outcome and stored as use_counter
@@ -98,7 +88,10 @@ extension PostgreSQLSchema.Migration {
         """
 
     /// As before, and nothing is left of the counters.
-    private static let erasure = """
+    ///
+    /// - Parameter forgetting: what an erasure clears beside the window, as assignments with their commas.
+    static func finishErasure(forgetting: String = "") -> String {
+        """
         CREATE OR REPLACE FUNCTION portcullis.finish_erasure(id bytea, OUT key int8, OUT places int8)
         LANGUAGE plpgsql AS $$
         BEGIN
@@ -114,11 +107,12 @@ extension PostgreSQLSchema.Migration {
             UPDATE portcullis.device_key k
             SET public_key = '', app = '', environment = '', trust_root = '', counter = 0, validation_category = NULL,
                 bundle_version = NULL, registered_at = 0, last_used_at = NULL, window_top = NULL, window_seen = NULL,
-                window_epoch = NULL, revocation_reason = '\(DeviceKey.erasedReason)'
+                \(forgetting)revocation_reason = '\(DeviceKey.erasedReason)'
             WHERE k.key_id = id;
             key := CASE WHEN FOUND THEN 2 ELSE 0 END;
             UPDATE portcullis.receipt r SET receipt = '' WHERE r.key_id = id;
         END $$;
 
         """
+    }
 }

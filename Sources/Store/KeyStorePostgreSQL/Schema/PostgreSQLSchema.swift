@@ -16,7 +16,7 @@ package struct PostgreSQLSchema: Sendable {
     /// This program's.
     package static let current = PostgreSQLSchema(migrations: [
         .first, .members, .sessions, .blockList, .holdings, .rowLocks, .alive, .tickets, .housekeeping, .nextTickets,
-        .counterWindows, .accounts, .refresh, .heartbeats,
+        .counterWindows, .accounts, .refresh, .heartbeats, .windowsInForce,
     ])
 
     private let migrations: [Migration]
