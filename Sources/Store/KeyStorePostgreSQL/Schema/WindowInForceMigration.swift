@@ -8,7 +8,7 @@ extension PostgreSQLSchema.Migration {
     /// again.
     static let windowsInForce = Self(
         oldest: 1,
-        script: inForce + useCounter(isGood: isGood, noting: "window_epoch = \(epoch),\n                ")
+        script: inForce + useCounter(isGood: isGood, noting: "window_epoch = \(epoch), ")
             + finishErasure(forgetting: "window_epoch = NULL, "))
 
     private static let inForce = """
