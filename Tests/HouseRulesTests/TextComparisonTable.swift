@@ -77,6 +77,7 @@ enum TextComparisonTable {
             "Gateway/GatewayServer/Copyover/InheritedSockets",
             "Gateway/GatewayServer/Copyover/Takeover",
             "Gateway/GatewayServer/Copyover/CopyoverQueue",
+            "Gateway/GatewayServer/Fleet/FleetCounterWindow",
             "Gateway/GatewayServer/Fleet/FleetMember",
             "Gateway/GatewayServer/Fleet/FleetSecretStore",
             "Gateway/OperatorTools/Store/FleetStatus",

@@ -97,7 +97,8 @@ extension SQLiteKeyDatabase {
         }
     }
 
-    /// Moves most of what is left without the lock. Steps that followed at once on each other would be one for counters.
+    /// Moves most of what is left without the lock. Steps that followed at once on each other would be one for
+    /// counters.
     private func prepareToLock() throws(KeyRegistryError) {
         try checkpoints.use { _ = try $0.checkpoint(.passive) }
         letCountersGoFirst()

@@ -8,8 +8,8 @@ import Synchronization
 /// Changes that clients cause one after another: those that wait at the same moment are one transaction, and wait for
 /// the disk once.
 ///
-/// Each waits as long as other calls. For the thread of changes one call waits for all of them; after a transaction it is
-/// the turn of the others that wait for this thread.
+/// Each waits as long as other calls. For the thread of changes one call waits for all of them; after a transaction it
+/// is the turn of the others that wait for this thread.
 ///
 /// A wait for the disk costs as much processor time as several changes. So where threads compete for the processors,
 /// those that are about to bring a change go first (``Gathering``).

@@ -27,7 +27,8 @@ final class TestIdentity: @unchecked Sendable {
         certificate = X509_new()
         X509_set_version(certificate, 2)
         ASN1_INTEGER_set(X509_get_serialNumber(certificate), Int.random(in: 1...(.max)))
-        X509_gmtime_adj(X509_getm_notBefore(certificate), -60 * Self.day)
+        // An authority is older than all that it signs, whichever is made first.
+        X509_gmtime_adj(X509_getm_notBefore(certificate), (isAuthority ? -61 : -60) * Self.day)
         X509_gmtime_adj(X509_getm_notAfter(certificate), days * Self.day)
         X509_NAME_add_entry_by_txt(
             X509_get_subject_name(certificate), "CN", MBSTRING_UTF8, commonName, Int32(commonName.utf8.count), -1, 0)
