@@ -40,6 +40,20 @@ struct UnsyncedWritesTests {
         #expect(store.unsynced.flush() == 0)
     }
 
+    @Test func `of another process may be there when a store is opened`() throws {
+        let opened = try SQLiteKeyDatabase(path: store.path, limits: .patient)
+        #expect(opened.unsynced.count > UnsyncedWrites.maximum)
+        #expect(try opened.administer(until: nil) { _ in opened.unsynced.count } == 0)
+    }
+
+    @Test func `stay counted where a flush fails`() {
+        // This file can't be synchronized.
+        let writes = UnsyncedWrites(inWAL: "/dev/null")
+        let count = writes.count
+        #expect(writes.flush() == 1)
+        #expect(writes.count == count && count > UnsyncedWrites.maximum)
+    }
+
     @Test func `aren't those that the store has refused`() throws {
         #expect(try store.advanceCounter(of: .sample(2), to: 1, at: 1) == .unknownKey)
         #expect(store.unsynced.count == 0)

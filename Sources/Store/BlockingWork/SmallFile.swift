@@ -23,7 +23,8 @@ package struct SmallFile: Sendable {
         return Array(bytes.prefix(count))
     }
 
-    /// After this, the new content survives a power cut. After a fault the old one is there.
+    /// After this, the new content survives a power cut. After a fault the old one is there,
+    /// or the new one if only the directory couldn't wait for the disk.
     package func replace(with bytes: [UInt8]) throws(FileFault) {
         let new = path + ".new"
         // Of a process that has ended in between.

@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import GRDB
 import Glibc
@@ -70,10 +71,15 @@ extension SQLiteKeyDatabase {
     /// The system takes tens of milliseconds to free a long file, and the write lock is held meanwhile: so only a short
     /// one is freed at once.
     ///
+    /// - parameter end: no step begins after it.
     /// - returns: false if a reader or writer prevented it; a later checkpoint tries again.
-    func truncate() throws(KeyRegistryError) -> Bool {
+    func truncate(until end: DispatchTime = .distantFuture) throws(KeyRegistryError) -> Bool {
         do {
-            for _ in 0..<Self.maximumSteps where walBytes > limits.walStepBytes { try shorten() }
+            for _ in 0..<Self.maximumSteps where walBytes > limits.walStepBytes {
+                let before = walBytes
+                try shorten()
+                guard walBytes < before, .now() < end else { return false }
+            }
             guard walBytes <= limits.walStepBytes else { return false }
             try prepareToLock()
             try checkpoints.use { _ = try $0.checkpoint(.truncate) }
@@ -97,10 +103,11 @@ extension SQLiteKeyDatabase {
         }
     }
 
-    /// Moves most of what is left without the lock. Steps that followed at once on each other would be one for
-    /// counters.
+    /// Steps that followed at once on each other would be one for counters, also for those of another process, which
+    /// aren't known here. Then moves most of what is left without the lock.
     private func prepareToLock() throws(KeyRegistryError) {
-        try checkpoints.use { _ = try $0.checkpoint(.passive) }
+        usleep(1_000)
         letCountersGoFirst()
+        try checkpoints.use { _ = try $0.checkpoint(.passive) }
     }
 }

@@ -77,10 +77,12 @@ extension SQLiteKeyDatabase {
     package func emptyLog() throws(KeyRegistryError) -> Bool {
         let end = DispatchTime.now() + .milliseconds(limits.administrationBusyMilliseconds)
         repeat {
-            if try truncate(), walBytes == 0 { return true }
+            if try truncate(until: end), walBytes == 0 { return true }
             usleep(20_000)
         } while DispatchTime.now() < end
-        return false
+        // Rather at once, whoever waits, than not at all.
+        do { try checkpoints.use { _ = try $0.checkpoint(.truncate) } } catch .busy {}
+        return walBytes == 0
     }
 }
 

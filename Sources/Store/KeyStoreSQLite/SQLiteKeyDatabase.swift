@@ -60,9 +60,9 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry, CounterWindowStore 
     /// SQLite's `data_version` when `checkpoint()` last restarted the WAL. The connection's own writes don't change it.
     /// If no other connection has written since, there is nothing to do.
     let begunAnew = Mutex<Int64?>(nil)
-    /// Counters, and tickets that are kept.
+    /// Counters, uses of passkeys, and tickets that are kept.
     let unsynced: UnsyncedWrites
-    /// Calls of `advanceCounter` that wait for the write lock or hold it.
+    /// Counters and uses of passkeys that wait for the write lock or hold it.
     let countersUnderWay = Atomic<Int>(0)
 
     /// Opens the store, and creates it with mode 0600 if it doesn't exist.

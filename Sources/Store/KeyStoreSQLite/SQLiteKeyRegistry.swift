@@ -8,7 +8,7 @@ package import KeyStore
 /// for the disk for any time, so each set of connections has its own thread:
 ///
 ///     keys-read     key, keys, standing
-///     keys-count    advanceCounter: reads don't wait behind those that wait for the lock
+///     keys-count    advanceCounter, uses of passkeys: reads don't wait behind those that wait for the lock
 ///     keys-write    enrol, revoke, restore, forget, sign-ins, refreshes: SQLite has one writer anyway
 ///     keys-wal      checkpoint
 ///     keys-revoked  SQLiteRevocations.ifChanged
@@ -111,7 +111,7 @@ extension SQLiteKeyRegistry {
     package func use(
         _ counter: CounterUse, of id: KeyID, at time: Int64
     ) async throws(KeyRegistryError) -> CounterAdvance {
-        try await counting.answer(database.limits) { [database] deadline throws(KeyRegistryError) in
+        try await count { database, deadline throws(KeyRegistryError) in
             try database.use(counter, of: id, at: time, until: deadline)
         }
     }
@@ -146,6 +146,14 @@ extension SQLiteKeyRegistry {
         _ call: @escaping @Sendable (SQLiteKeyDatabase) throws(KeyRegistryError) -> Answer
     ) async throws(KeyRegistryError) -> Answer {
         try await reading.answer(database.limits) { [database] _ throws(KeyRegistryError) in try call(database) }
+    }
+
+    func count<Answer: Sendable>(
+        _ call: @escaping @Sendable (SQLiteKeyDatabase, DispatchTime) throws(KeyRegistryError) -> Answer
+    ) async throws(KeyRegistryError) -> Answer {
+        try await counting.answer(database.limits) { [database] deadline throws(KeyRegistryError) in
+            try call(database, deadline)
+        }
     }
 
     func write<Answer: Sendable>(

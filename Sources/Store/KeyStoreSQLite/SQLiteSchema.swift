@@ -47,8 +47,8 @@ enum SQLiteSchema {
         try SQLiteRevisions.create(in: database)
     }
 
-    /// Which counters below the highest were used. Older programs leave these columns as they are, and raise the
-    /// counter alone.
+    /// Which counters below the highest were used. Programs before 0.2.0 leave these columns as they are, and raise
+    /// the counter alone.
     static func addWindow(in database: Database) throws {
         guard try !keysHave("window_top", in: database) else { return }
         try database.execute(

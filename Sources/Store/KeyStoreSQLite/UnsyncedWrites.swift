@@ -10,36 +10,55 @@ final class UnsyncedWrites: Sendable {
     static let maximum = 256
     /// Before one commit. Writes go on meanwhile, and a slow disk never catches up with them.
     static let maximumFlushes = 3
+    /// After a flush that took as long, the rest is left to the commit: calls with a deadline wait for it.
+    private static let longFlush: Duration = .milliseconds(200)
 
     /// Of the WAL.
     private let path: String
-    private let writes = Atomic<Int>(0)
+    /// Another process may have left some, so the first commit flushes.
+    private let writes = Atomic<Int>(maximum + 1)
+    /// A commit that finds a flush under way needs its end, too.
+    private let flushing = Mutex<Void>(())
 
     init(inWAL path: String) { self.path = path }
 
-    /// Since the last flush; at least those that the disk doesn't have.
+    /// Since the last flush; at least those of this process that the disk doesn't have.
     var count: Int { writes.load(ordering: .relaxed) }
 
     func add(_ count: Int = 1) { writes.add(count, ordering: .relaxed) }
 
+    /// Blocks; never on a reactor.
+    ///
     /// - Returns: how many flushes it took.
     @discardableResult
     func flush() -> Int {
-        var flushes = 0
-        while count > Self.maximum, flushes < Self.maximumFlushes {
-            writes.store(0, ordering: .relaxed)
-            synchronize()
-            flushes += 1
+        flushing.withLock { _ in
+            var flushes = 0
+            while count > Self.maximum, flushes < Self.maximumFlushes {
+                flushes += 1
+                guard flushOnce() else { break }
+            }
+            return flushes
         }
-        return flushes
+    }
+
+    /// - Returns: whether another flush may help.
+    private func flushOnce() -> Bool {
+        let (begun, taken) = (ContinuousClock.now, writes.exchange(0, ordering: .relaxed))
+        guard synchronize() else {
+            add(taken)
+            return false
+        }
+        return begun.duration(to: .now) < Self.longFlush
     }
 
     /// SQLite's locks are on other files, so closing this one releases none. A fault of the disk is met again by the
     /// commit, which reports it.
-    private func synchronize() {
+    private func synchronize() -> Bool {
         let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return }
+        // A WAL that isn't there has nothing to lose.
+        guard file >= 0 else { return errno == ENOENT }
         defer { close(file) }
-        fdatasync(file)
+        return fdatasync(file) == 0
     }
 }

@@ -43,9 +43,17 @@ final class RevocationWatcher: Sendable {
     func run() async {
         while !Task.isCancelled {
             await lookOnce()
-            await alarm.pause(atMost: revocations.longestPause)
+            await alarm.pause(atMost: longestPause)
         }
     }
+
+    private var longestPause: Duration {
+        let pause = revocations.longestPause
+        return state.withLock { $0.isFailing } ? min(Self.pauseAfterFailure, pause) : pause
+    }
+
+    /// What a fleet's gateway remembers of the store is good for 2 s after a look (``Standings``).
+    private static let pauseAfterFailure: Duration = .milliseconds(500)
 
     /// The first look is made before the gateway says that it serves: what it has asked a fleet's store before is
     /// forgotten with it.

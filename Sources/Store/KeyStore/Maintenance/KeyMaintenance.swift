@@ -73,9 +73,9 @@ package enum KeyErasure: Hashable, Sendable {
 
 /// What the erasure of a device did.
 package struct Erasure: Hashable, Sendable {
-    /// How long gateways that can't be asked are given to close the device's sessions: longer than any pauses between
-    /// two looks at its store (``RevocationSource/longestPause``).
-    package static let notice: Duration = .milliseconds(1_500)
+    /// How long gateways that can't be asked are given to close the device's sessions: two looks at
+    /// its store (``RevocationSource/longestPause``), of which one may fail.
+    package static let notice: Duration = .milliseconds(2_500)
 
     package let key: KeyErasure
     /// Places on development tokens that the device had. They are free again.

@@ -12,13 +12,13 @@ extension PostgreSQLSchema.Migration {
             + finishErasure(forgetting: "window_epoch = NULL, "))
 
     private static let inForce = """
-        ALTER TABLE portcullis.device_key ADD COLUMN window_epoch int8;
-        CREATE TABLE portcullis.counter_window (
+        ALTER TABLE portcullis.device_key ADD COLUMN IF NOT EXISTS window_epoch int8;
+        CREATE TABLE IF NOT EXISTS portcullis.counter_window (
             singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
             size int8 NOT NULL,
             epoch int8 NOT NULL
         );
-        INSERT INTO portcullis.counter_window (size, epoch) VALUES (0, 0);
+        INSERT INTO portcullis.counter_window (size, epoch) VALUES (0, 0) ON CONFLICT DO NOTHING;
         DO $$ DECLARE raiser record; BEGIN
             FOR raiser IN
                 SELECT DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS name

@@ -53,7 +53,9 @@ extension SQLiteKeyRegistry: AccountStore, ImmediateAccountRegistry {
         _ use: PasskeyUse, spending mark: (SingleUseMark, StoreIncarnation)?
     ) async throws(KeyRegistryError) -> PasskeySpending {
         guard mark == nil else { throw Self.knowsNoMarks }
-        return try await read { database throws(KeyRegistryError) in try database.use(use) }
+        return try await count { database, deadline throws(KeyRegistryError) in
+            try database.use(use, until: deadline)
+        }
     }
 
     package func remove(

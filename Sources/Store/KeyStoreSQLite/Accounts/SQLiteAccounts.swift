@@ -1,5 +1,6 @@
 import Dispatch
 package import KeyStore
+import Synchronization
 
 /// Accounts, with the connections that `SQLiteKeyDatabase` describes. Each change reads the account, applies the rule
 /// that all stores share, and writes, in one transaction.
@@ -74,8 +75,14 @@ extension SQLiteKeyDatabase: ImmediateAccountRegistry {
     }
 
     /// As a key's counter: durable but for a power cut.
-    func use(_ use: PasskeyUse) throws(KeyRegistryError) -> PasskeySpending {
-        try counters.transaction(until: nil) { try AccountTable.record(use, in: $0) }
+    func use(
+        _ use: PasskeyUse, until deadline: DispatchTime? = nil
+    ) throws(KeyRegistryError) -> PasskeySpending {
+        countersUnderWay.add(1, ordering: .relaxed)
+        defer { countersUnderWay.subtract(1, ordering: .relaxed) }
+        let spending = try counters.transaction(until: deadline) { try AccountTable.record(use, in: $0) }
+        unsynced.add()
+        return spending
     }
 
     func remove(
