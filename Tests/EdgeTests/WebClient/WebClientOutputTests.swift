@@ -106,7 +106,8 @@ extension EdgeTests {
             try await page.settle()
             let frames = try await page.number("frames") - before.frames
             let layouts = try await page.metric("LayoutCount") - before.layouts
-            #expect(layouts <= frames + 20, "\(layouts) layouts in \(frames) frames")
+            // Ten keys are pressed meanwhile, and each may lay out the input alone.
+            #expect(layouts <= frames + 40, "\(layouts) layouts in \(frames) frames")
             let rows = "document.querySelectorAll('#text .row')"
             let left = try await page.number("\(rows).length")
             #expect(left > 4_900 && left <= 5_000)
