@@ -159,12 +159,30 @@ extension EdgeTests {
             #expect(try await page.credentials(of: platform).isEmpty)
 
             // An authenticator that has it nevertheless is told that it is of no use.
-            let mark = page.eventCount
-            try await page.put(first, back: platform)
-            try await page.click("#sign-in")
+            let mark = try await Self.signIn(with: first, on: page, platform)
             try await PasskeyPanel.says("No account has this passkey any more.", on: page)
             try await page.waitUntilDeleted(first, since: mark)
             #expect(page.complaints == [])
+        }
+
+        /// What the page has told its browser of a removed passkey may come late, and take away one that was put back:
+        /// then it is put back once more.
+        ///
+        /// - Returns: where the events of the sign-in begin.
+        private static func signIn(
+            with credential: VirtualCredential, on page: BrowserPage, _ authenticator: VirtualAuthenticator
+        ) async throws -> Int {
+            for _ in 0..<5 {
+                let mark = page.eventCount
+                try await page.put(credential, back: authenticator)
+                _ = try await page.text("\(PasskeyPanel.status) = ''")
+                try await page.click("#sign-in")
+                try await page.wait(until: "!['', 'Signing in…'].includes(\(PasskeyPanel.status))")
+                let isUnused = try await page.text(PasskeyPanel.status) == "No passkey was used."
+                let isGone = try await page.credentials(of: authenticator).isEmpty
+                guard isUnused && isGone else { return mark }
+            }
+            throw CancellationError()
         }
 
         @Test func `an authenticator makes one passkey of an account`() async throws {
