@@ -1,9 +1,14 @@
 import EdgeTestKit
+import Foundation
 import Testing
 
 /// Everything that drives the real binary. Each test starts processes, so only a few suites run at once.
-@Suite(.lanes, .timeLimit(.minutes(15)))
+@Suite(.lanes, .timeLimit(patience))
 enum EdgeTests {}
+
+/// For a test. A race of a million assertions takes an hour.
+private let patience: TimeLimitTrait.Duration =
+    ProcessInfo.processInfo.environment["PORTCULLIS_ASSERTIONS"] == nil ? .minutes(15) : .minutes(300)
 
 /// A gateway and the target behind it.
 struct Edge: Sendable {
