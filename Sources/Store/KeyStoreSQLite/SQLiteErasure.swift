@@ -80,7 +80,7 @@ extension SQLiteKeyDatabase {
             if try truncate(until: end), walBytes == 0 { return true }
             usleep(20_000)
         } while DispatchTime.now() < end
-        // Rather at once, whoever waits, than not at all.
+        // The last try holds the lock for as long as it takes: an erasure has to leave nothing in the log.
         do { try checkpoints.use { _ = try $0.checkpoint(.truncate) } } catch .busy {}
         return walBytes == 0
     }

@@ -17,7 +17,7 @@ final class UnsyncedWrites: Sendable {
     private let path: String
     /// Another process may have left some, so the first commit flushes.
     private let writes = Atomic<Int>(maximum + 1)
-    /// A commit that finds a flush under way needs its end, too.
+    /// A commit that meets the flush of another thread waits for it: both need the same bytes on the disk.
     private let flushing = Mutex<Void>(())
 
     init(inWAL path: String) { self.path = path }

@@ -155,7 +155,7 @@ final class FleetMember: Sendable {
             }
             return (before, seen, !isUnbroken || isRowNew(found, announced), asked)
         }
-        // The connection is warm: the feed costs least now.
+        // A connection that has just been used answers cheaply, so the feed is read now.
         store.alarm.ring()
         if isForgotten { tellAll(found.incarnation) }
         for one in asked { connect(to: one.id, at: one.address) }
