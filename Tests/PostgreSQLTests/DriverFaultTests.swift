@@ -83,6 +83,27 @@ struct DriverFaultTests {
         }
     }
 
+    @Test func `tests its other connections at once when one is lost`() async throws {
+        let server = try await PostgresServer.launch()
+        var options = DriverOptions.patient(server.parameters())
+        options.connections = 2
+        options.heartbeatMilliseconds = 3_600_000
+        let driver = PostgreSQLDriver(options)
+        _ = try await eventually { driver.figures.connections == 2 ? true : nil }
+        let durable = SQLStatement("process_of_durable", isDurable: true, "SELECT pg_backend_pid()::int8")
+        let (kept, lost) = try await eventually { () -> (Int64, Int64)? in
+            let both = try await (driver.run(durable).only().integer(0), driver.run(.process).only().integer(0))
+            return both.0 == both.1 ? nil : both
+        }
+        let session = try server.session()
+        try session.run("SELECT pg_terminate_backend(\(lost))")
+        let last = SQLStatement("last", "SELECT query FROM pg_stat_activity WHERE pid = $1::int8")
+        _ = try await eventually {
+            try session.run(last, [.integer(kept)]).only().text(0) == "SELECT true" ? true : nil
+        }
+        withExtendedLifetime(driver) {}
+    }
+
     @Test func `pipelines statements through a slow network`() async throws {
         var options = PostgresServer.Options()
         options.listens = true

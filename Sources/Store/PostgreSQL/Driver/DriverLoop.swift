@@ -15,6 +15,8 @@ final class DriverLoop {
     private var now = Monotonic.now
     /// Nobody is late before this time.
     private var nextExpiry = UInt64.max
+    /// What was heard before says nothing of a connection any more: another one was lost then.
+    private var lastLoss: UInt64 = 0
     private var answered = 0
     private var isReachable = false
     private var hasReported = false
@@ -155,6 +157,7 @@ final class DriverLoop {
 
     private func lose(_ lane: Lane, _ reason: String) {
         lastReason = reason
+        lastLoss = now
         breaker.failed(at: now, random: random.next())
         replace(lane, reason)
     }
@@ -189,7 +192,7 @@ final class DriverLoop {
             case .greeting, .ready:
                 if lane.isDraining, lane.load == 0 {
                     replace(lane, "it is replaced")
-                } else if lane.load == 0, now - lane.lastHeard >= heartbeat {
+                } else if lane.load == 0, nextTest(of: lane) <= now {
                     send(own(.heartbeat) { _ in }, on: lane)
                 }
             case .idle, .dialing: break
@@ -197,7 +200,10 @@ final class DriverLoop {
         }
     }
 
-    private var heartbeat: UInt64 { Monotonic.nanoseconds(milliseconds: options.heartbeatMilliseconds) }
+    private func nextTest(of lane: Lane) -> UInt64 {
+        let heartbeat = Monotonic.nanoseconds(milliseconds: options.heartbeatMilliseconds)
+        return lane.lastHeard < lastLoss ? lastLoss : lane.lastHeard + heartbeat
+    }
 
     private func own(
         _ statement: SQLStatement, _ values: [SQLValue] = [],
@@ -272,7 +278,7 @@ final class DriverLoop {
         for lane in lanes {
             switch lane.stage {
             case .idle(let until): next = min(next, until)
-            case .ready where lane.load == 0: next = min(next, lane.lastHeard + heartbeat)
+            case .ready where lane.load == 0: next = min(next, nextTest(of: lane))
             case .dialing, .greeting, .ready: break
             }
         }

@@ -22,8 +22,8 @@ package struct DriverOptions: Sendable {
     package var graceMilliseconds = 1_000
     /// For each host and address. libpq counts whole seconds, at least two.
     package var connectSeconds = 3
-    /// A connection that was silent for so long is tested.
-    package var heartbeatMilliseconds = 5_000
+    /// A connection that was silent for so long is tested; at once if another one is lost.
+    package var heartbeatMilliseconds = 10_000
     /// Notifications of this channel are reported (`LISTEN`).
     package var channel: String?
     /// The largest answer, in bytes.
