@@ -201,6 +201,14 @@ extension CopyoverPlayer {
     }
 }
 
+extension GatewaySettings {
+    /// For a minute, as clients of a busy machine need: who answers a Close frame behind its limit loses what it has
+    /// sent, since gmcp and json acknowledge no input.
+    var waitingForLateCloses: GatewaySettings {
+        setting("COPYOVER_READY_MS", 600_000).setting("CLOSE_FLUSH_MS", 60_000)
+    }
+}
+
 /// What a target sends to one player, compressed (MCCP2) or not.
 actor CopyoverTarget {
     nonisolated let connection: TargetConnection

@@ -20,7 +20,7 @@ extension EdgeTests {
         // MARK: What crosses
 
         @Test func `no byte is lost or repeated under traffic in either direction`() async throws {
-            let edge = try await start()
+            let edge = try await start { $0.waitingForLateCloses }
             let count = 30
             var pairs: [(player: CopyoverPlayer, target: CopyoverTarget)] = []
             for index in 0..<count {

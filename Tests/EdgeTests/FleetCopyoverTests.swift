@@ -115,7 +115,7 @@ extension EdgeTests {
         /// Each resume must succeed, but for an answer that says to come again: see ``CopyoverPlayer``.
         @Test func `no session is lost to any gateway while its own is upgraded again and again`() async throws {
             let measure = Self.measure
-            let fleet = try await start(measure.gateways)
+            let fleet = try await start(measure.gateways) { $0.waitingForLateCloses }
             var pairs: [(player: CopyoverPlayer, target: CopyoverTarget)] = []
             let isOver = Awaited(false)
             for index in 0..<measure.clients {

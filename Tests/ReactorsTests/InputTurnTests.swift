@@ -103,12 +103,28 @@ struct InputTurnTests {
 
     @Test func `what is held when the input is to be heard to its end is delivered before the end`() async throws {
         let bench = EdgeBench(on: TestReactor.started())
-        bench.onPiece = { $0?.closeAfterInput(code: 1012, reason: "") }
+        bench.onPiece = { $0?.closeAfterInput(code: 1012, reason: "", within: 0) }
         let client = try await Self.open(bench)
         let payload = [UInt8](repeating: 0x65, count: 500)
         client.write(Self.fragments(payload) + clientFrame(8, [0x03, 0xF4]))
         var events = bench.events.makeAsyncIterator()
         #expect(await Self.nextMessage(&events) == ReceivedMessage(isText: false, payload: payload))
+        #expect(await events.next() == .peerClosed(1012))
+        client.close()
+        await bench.stop()
+    }
+
+    /// Nothing but a Close frame would be waited for any longer.
+    @Test func `a client that answers our Close late is heard to its end where it has the time`() async throws {
+        let bench = EdgeBench(on: TestReactor.started()) {
+            $0.closeAfterInput(code: 1012, reason: "", within: 600_000_000_000)
+        }
+        let client = try await Self.open(bench)
+        #expect(client.readFrames { !$0.isEmpty }?.last?.opcode == 8)
+        await Passed.limit(ClosingHandshake.Limits().answerNanoseconds, on: bench.reactor)
+        client.write(Self.fragments([0x66]) + clientFrame(8, [0x03, 0xF4]))
+        var events = bench.events.makeAsyncIterator()
+        #expect(await Self.nextMessage(&events)?.payload == [0x66])
         #expect(await events.next() == .peerClosed(1012))
         client.close()
         await bench.stop()
@@ -220,6 +236,21 @@ struct InputTurnTests {
         let end = reactor.now + UInt64(nanoseconds)
         while reactor.now < end {}
     }
+}
+
+/// A deadline on the reactor, behind those that were set before it with the same limit.
+private final class Passed: TimerTarget {
+    private let done: CheckedContinuation<Void, Never>
+
+    private init(_ done: CheckedContinuation<Void, Never>) { self.done = done }
+
+    static func limit(_ nanoseconds: UInt64, on reactor: Reactor) async {
+        await withCheckedContinuation { done in
+            reactor.submit { ReactorTimer(on: reactor).arm(at: reactor.now + nanoseconds, calling: Passed(done)) }
+        }
+    }
+
+    func timerFired(now: UInt64) { done.resume() }
 }
 
 /// Another user of the reactor: it runs a job in each turn, and counts the pieces that were delivered in between.

@@ -132,3 +132,22 @@ struct MovingTests {
         #expect(next.socket.messages.last?.text.contains("session_expired") == true)
     }
 }
+
+/// Another process is about to go on with a session.
+struct SentAwayTests {
+    @Test func `a client that is sent away is heard to its Close frame, and its session waits for it`() throws {
+        let bench = try Bench()
+        let player = try bench.player()
+        player.socket.answersClose = false
+        let readiness = bench.network.run(on: bench.loops[0]) {
+            player.session?.prepareToMove(by: bench.tables[0].gate.carrier)
+        }
+        #expect(readiness == .leaving && player.closeCode == CloseReason.gatewayUpgrading.code)
+        #expect(player.socket.inputLimit == bench.settings.session.closeFlush)
+        player.type("late")
+        #expect(bench.target.text == "late")
+        player.socket.answersClose = true
+        bench.network.settle()
+        #expect(player.socket.isClosed && bench.endings.isEmpty && bench.sessionCount == 1)
+    }
+}

@@ -35,6 +35,22 @@ struct ClosingHandshakeTests {
         #expect(state.passed(now: 151) == .none && state.hasEnded)
     }
 
+    @Test(arguments: [(99, 150), (100, 150), (7_000, 7_050), (.max, .max)] as [(UInt64, UInt64)])
+    func `begun by us to hear the peer to its end waits as long as was said, and not less than usual`(
+        rest: UInt64, deadline: UInt64
+    ) throws {
+        var state = ClosingHandshake(limits: Self.limits)
+        state.restNanoseconds = rest
+        _ = state.close(.normal, now: 0)
+        #expect(state.delivers && state.deadline == 500)
+        #expect(state.closeWritten(now: 50) == .none)
+        #expect(state.delivers && state.deadline == deadline)
+        #expect(state.passed(now: deadline - 1) == .none && state.delivers)
+        var late = state
+        #expect(late.passed(now: deadline) == .endTCP && !late.delivers)
+        #expect(state.received(try Self.peerClose(1000), now: deadline - 1) == .endTCP && !state.delivers)
+    }
+
     @Test func `begun by us has a time limit for a peer that doesn't read`() {
         var state = ClosingHandshake(limits: Self.limits)
         _ = state.close(.normal, now: 0)

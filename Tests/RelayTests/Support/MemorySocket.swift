@@ -31,7 +31,9 @@ final class MemorySocket: ClientSocket {
     /// The gateway's Close frame, and whether the client has read it.
     private(set) var closeFrame: (code: UInt16, reason: String)?
     /// What the client has sent before its Close frame is still delivered, and then that.
-    private var deliversRest = false
+    private var deliversRest: Bool { inputLimit != nil }
+    /// The limit that the gateway has set for that.
+    private(set) var inputLimit: UInt64?
     private(set) var closesOrdered = 0
     private var hasClosed = false
 
@@ -86,8 +88,8 @@ final class MemorySocket: ClientSocket {
         if closeFrame == nil { closeFrame = (code, reason) }
     }
 
-    func closeAfterInput(code: UInt16, reason: String) {
-        deliversRest = true
+    func closeAfterInput(code: UInt16, reason: String, within nanoseconds: UInt64) {
+        inputLimit = nanoseconds
         close(code: code, reason: reason)
     }
 

@@ -141,8 +141,10 @@ package final class WebSocketConnection: Flushable {
 
     /// The same, and the handler still gets what the client has sent before its Close frame, and then
     /// `webSocketPeerClosed`.
-    package func closeAfterInput(code: UInt16, reason: String) {
-        closing.deliversRest = true
+    ///
+    /// - Parameter nanoseconds: from our Close frame to the client's, if that is longer than without input to be heard.
+    package func closeAfterInput(code: UInt16, reason: String, within nanoseconds: UInt64) {
+        closing.restNanoseconds = nanoseconds
         close(code: code, reason: reason)
     }
 

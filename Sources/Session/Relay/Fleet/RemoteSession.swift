@@ -382,6 +382,6 @@ extension RemoteSession: RelayedClient {
         stage = .closing
         let patience = awaitsAnswer ? settings.session.closeFlush : UInt64(limits.closeMilliseconds) * 1_000_000
         timer.arm(at: loop.now + patience, calling: self)
-        link?.socket?.closeAfterInput(code: code, reason: reason)
+        link?.socket?.closeAfterInput(code: code, reason: reason, within: patience)
     }
 }

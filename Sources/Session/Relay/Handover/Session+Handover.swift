@@ -56,7 +56,7 @@ extension SessionStage {
     private func sendAway(_ link: ClientLink) {
         let after = settings.dialects.copyoverReconnectMilliseconds
         translate { $0.sendDraining(reconnectAfterMilliseconds: Int.random(in: after...2 * after), into: &$1) }
-        link.sendAway(.gatewayUpgrading)
+        link.sendAway(.gatewayUpgrading, within: settings.session.closeFlush)
     }
 
     var isSentAway: Bool { link?.isSentAway == true }

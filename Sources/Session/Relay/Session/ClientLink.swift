@@ -154,10 +154,12 @@ final class ClientLink: WebSocketHandler, TimerTarget {
     func close(_ reason: CloseReason) { socket?.close(code: reason.code, reason: reason.text) }
 
     /// Closes the WebSocket, behind what is queued; what the client has sent before its own Close frame still comes.
-    func sendAway(_ reason: CloseReason) {
+    ///
+    /// - Parameter limit: for the client's Close frame, from ours on.
+    func sendAway(_ reason: CloseReason, within limit: UInt64) {
         guard !isSentAway else { return }
         isSentAway = true
-        socket?.closeAfterInput(code: reason.code, reason: reason.text)
+        socket?.closeAfterInput(code: reason.code, reason: reason.text, within: limit)
     }
 
     /// Counts what the WebSocket's frames have taken since they were counted last: at each ping, and when the session

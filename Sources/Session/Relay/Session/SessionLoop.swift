@@ -50,12 +50,8 @@ protocol ClientSocket: AnyObject {
     func setReading(paused: Bool)
     func ping()
     func close(code: UInt16, reason: String)
-    func closeAfterInput(code: UInt16, reason: String)
+    func closeAfterInput(code: UInt16, reason: String, within nanoseconds: UInt64)
     func drop()
-}
-
-extension ClientSocket {
-    func closeAfterInput(code: UInt16, reason: String) { close(code: code, reason: reason) }
 }
 
 /// A connection to a target, as `TargetConnection` describes it.

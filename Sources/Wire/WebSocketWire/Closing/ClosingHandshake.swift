@@ -23,7 +23,8 @@ package struct ClosingHandshake: Sendable {
     package struct Limits: Hashable, Sendable {
         /// From the call of `close` until our Close frame is written, after the output queued before it.
         package var writeNanoseconds: UInt64
-        /// From our Close frame to the peer's, or to the end of TCP. Also the total time after a fault.
+        /// From our Close frame to the peer's, or to the end of TCP: see also `restNanoseconds`. Also the total time
+        /// after a fault.
         package var answerNanoseconds: UInt64
 
         package init(writeNanoseconds: UInt64 = 5_000_000_000, answerNanoseconds: UInt64 = 1_000_000_000) {
@@ -48,8 +49,9 @@ package struct ClosingHandshake: Sendable {
     private let role: FrameReader.Role
     private let limits: Limits
     private var state = State.open
-    /// Set it before `close`: what the peer has sent before its Close frame is still delivered.
-    package var deliversRest = false
+    /// Set it before `close`: what the peer sends before its Close frame is still delivered, for so long after ours, or
+    /// for `answerNanoseconds` if that is longer. Behind its limit such input is lost, although TCP has confirmed it.
+    package var restNanoseconds: UInt64?
     /// When `passed` must be called; nil if there is no deadline.
     package private(set) var deadline: UInt64?
 
@@ -62,7 +64,9 @@ package struct ClosingHandshake: Sendable {
     package var maySend: Bool { state == .open }
     /// Whether received data is delivered. After our own `close` it isn't, although the peer may still send some,
     /// unless that was asked for.
-    package var delivers: Bool { state == .open || (deliversRest && (state == .closing || state == .awaitingClose)) }
+    package var delivers: Bool {
+        state == .open || (restNanoseconds != nil && (state == .closing || state == .awaitingClose))
+    }
     /// Whether input goes to the frame reader, if only to find the peer's Close frame. Otherwise it is discarded.
     package var reads: Bool { state == .open || state == .closing || state == .awaitingClose }
     package var hasEnded: Bool { state == .ended }
@@ -112,7 +116,7 @@ package struct ClosingHandshake: Sendable {
     package mutating func closeWritten(now: UInt64) -> Action {
         switch state {
         case .closing:
-            wait(.awaitingClose, until: now, limits.answerNanoseconds)
+            wait(.awaitingClose, until: now, max(restNanoseconds ?? 0, limits.answerNanoseconds))
             return .none
         case .finishing:
             return finish(now: now)
