@@ -115,7 +115,8 @@ struct InputTurnTests {
     }
 
     /// Nothing but a Close frame would be waited for any longer.
-    @Test func `a client that answers our Close late is heard to its end where it has the time`() async throws {
+    @Test(.timeLimit(.minutes(5)))
+    func `a client that answers our Close late is heard to its end where it has the time`() async throws {
         let bench = EdgeBench(on: TestReactor.started()) {
             $0.closeAfterInput(code: 1012, reason: "", within: 600_000_000_000)
         }
