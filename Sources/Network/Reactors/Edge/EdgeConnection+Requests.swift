@@ -56,7 +56,8 @@ extension EdgeConnection: HTTPDriver {
         listener.handler.handle(exchange)
     }
 
-    /// RFC 9110 §7.8: other protocols are ignored.
+    /// RFC 9110 §7.8: other protocols are ignored. A malformed list that has it asks, too: `OpeningHandshake.check`
+    /// refuses that.
     private func asksForWebSocket(_ head: RequestHead) -> Bool { head.fields.contains("websocket", in: "upgrade") }
 
     // MARK: Answers
