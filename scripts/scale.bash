@@ -1,6 +1,6 @@
 # The part of bench-fleet that fills a fleet's database. Sourced by it; uses its `start_one`, `measure` and settings: `run_scale`.
 #
-# Two databases of one server: "small" has 1,000 sessions and one other gateway, "large" has as many sessions as asked for and 100 other gateways. Both have the same
+# Two databases of one server: "small" has 1,000 sessions and one other gateway, "large" has as many sessions and other gateways as asked for. Both have the same
 # kinds of rows, so all statements do the same work in both, and what differs is what the rows cost. The other gateways are rows alone: their heartbeats lie in the
 # future, so that the real gateways take them for alive, and they have no address that one could connect to.
 
@@ -216,7 +216,7 @@ need_room() {
 run_scale() {
     local name round of
     make_store small 1000 1
-    make_store large "$1" 100
+    make_store large "$1" "$others"
     for round in $(seq "$rounds"); do
         for name in small large; do
             use_store "$name"
