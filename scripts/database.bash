@@ -31,12 +31,14 @@ start_database() {
 # database SQL: prints the answer. `database_name` may be another database of the server.
 database() { "$postgresql/psql" -h "$state/database" -U portcullis -d "${database_name:-postgres}" -XAtq -c "$1"; }
 
-# The CPU time of all of the server's processes, present and ended, in hundredths of a second.
+# The CPU time of all of the server's processes, present and ended, in hundredths of a second. That of the ended ones is counted in whole hundredths; that of the present
+# ones isn't, since many of them do less than that.
 database_cpu() {
-    local child sum
-    sum=$(awk '{print $14 + $15 + $16 + $17}' "/proc/$database_pid/stat")
-    for child in $(cat "/proc/$database_pid/task/$database_pid/children"); do
-        sum=$((sum + $(awk '{print $14 + $15}' "/proc/$child/stat" 2>/dev/null || printf 0)))
-    done
-    printf '%s' "$sum"
+    local child
+    {
+        awk '{ printf "%.0f\n", ($16 + $17) * 1e7 }' "/proc/$database_pid/stat"
+        for child in "$database_pid" $(cat "/proc/$database_pid/task/$database_pid/children"); do
+            cat "/proc/$child/schedstat" 2>/dev/null || true
+        done
+    } | awk '{ nanoseconds += $1 } END { printf "%.4f", nanoseconds / 1e7 }'
 }
