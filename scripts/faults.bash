@@ -176,10 +176,14 @@ start_by() {
         --tolerate closed_1008 --tolerate session_expired --tolerate invalid_resume --tolerate not_resumed --tolerate takeover_untold "$@"
 }
 
-# Two processes that will be killed: one with sessions that outlive their clients, one with sessions that don't. Their bytes aren't checked.
+# Two processes that will be killed: one with sessions that outlive their clients, one with sessions that don't. Their bytes aren't checked. Those that replace them have
+# addresses of their own: MAX_SESSIONS_PER_ADDRESS counts the sessions that outlive their clients.
+killed_rounds=0
 start_killed() {
-    start_killed_process killed_typed flap 20000 --flap-every 10 --flap-away 2
-    start_killed_process killed_raw echo 30000 --rate 5 --size 2000
+    local first=$((20000 + (killed + 9) / 10 * killed_rounds))
+    killed_rounds=$((killed_rounds + 1))
+    start_killed_process killed_typed flap "$first" --flap-every 10 --flap-away 2
+    start_killed_process killed_raw echo $((first + 10000)) --rate 5 --size 2000
     await_phase killed_typed flap 30
     await_phase killed_raw echo 30
     local name
