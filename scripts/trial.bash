@@ -113,7 +113,8 @@ ENV
 resident() { awk '/^VmRSS/ {printf "%.1f MiB", $2 / 1024}' "/proc/$gateway_pid/status" 2>/dev/null || printf 'gone'; }
 
 # Without the key store's files: each of its connections, whose number is fixed, opens the WAL at its first use.
-open_files() { find "/proc/$gateway_pid/fd" -mindepth 1 ! -lname '*/keys.sqlite*' 2>/dev/null | wc -l; }
+# A file that is closed meanwhile makes find fail.
+open_files() { { find "/proc/$gateway_pid/fd" -mindepth 1 ! -lname '*/keys.sqlite*' 2>/dev/null || true; } | wc -l; }
 
 # figure NAME FILE…: prints the sum of a report's figure over the files.
 figure() {
