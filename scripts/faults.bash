@@ -177,10 +177,10 @@ start_by() {
 }
 
 # Two processes that will be killed: one with sessions that outlive their clients, one with sessions that don't. Their bytes aren't checked. Those that replace them have
-# addresses of their own: MAX_SESSIONS_PER_ADDRESS counts the sessions that outlive their clients.
+# addresses of their own: MAX_SESSIONS_PER_ADDRESS counts the sessions that outlive their clients. After 9,000 addresses the first ones are free again.
 killed_rounds=0
 start_killed() {
-    local first=$((20000 + (killed + 9) / 10 * killed_rounds))
+    local first=$((20000 + (killed + 9) / 10 * killed_rounds % 9000))
     killed_rounds=$((killed_rounds + 1))
     start_killed_process killed_typed flap "$first" --flap-every 10 --flap-away 2
     start_killed_process killed_raw echo $((first + 10000)) --rate 5 --size 2000

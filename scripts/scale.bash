@@ -216,7 +216,7 @@ need_room() {
 run_scale() {
     local name round of
     make_store small 1000 1
-    make_store large "$1" "$others"
+    make_store large "$1" "${others:-100}"
     for round in $(seq "$rounds"); do
         for name in small large; do
             use_store "$name"
