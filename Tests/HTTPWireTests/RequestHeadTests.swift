@@ -117,8 +117,6 @@ struct RequestHeadTests {
         let head = try #require(
             Transcript(request("GET / HTTP/1.1", "Connection: a, b", "X: c", "connection: Upgrade,,")).only)
         #expect(head.fields.members("connection").map { text($0) } == ["a", "b", "Upgrade", "", ""])
-        #expect(head.fields.contains("upgrade", in: "connection") && !head.fields.contains("c", in: "connection"))
-        #expect(!head.fields.contains("upgrad", in: "connection"))
     }
 
     /// RFC 9112 §9.3.

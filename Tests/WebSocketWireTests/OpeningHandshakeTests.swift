@@ -48,6 +48,23 @@ struct OpeningHandshakeTests {
         }
     }
 
+    @Test func `judges only a request that names websocket, also in a malformed list (RFC 9110 §7.8)`() {
+        func judgement(_ upgrade: [String], method: String = "GET") -> Result<String, OpeningHandshake.Fault>? {
+            let request = Self.request { ($0.upgrade, $0.method) = (upgrade, method) }
+            return OpeningHandshake.judge(request).map { $0.map(\.key) }
+        }
+        let others = (0..<OpeningHandshake.maximumTokens).map { "t\($0)" }.joined(separator: ",")
+        for fields in [[], [""], ["h2c"], ["h2c,,"], ["websocket2"], ["web socket"], ["websocket/13"], [others]] {
+            #expect(judgement(fields) == nil, "\(fields)")
+        }
+        for fields in [["websocket,"], ["@, WebSocket"], [",,", "h2c", "\twebsocket "], [others + ", websocket"]] {
+            #expect(judgement(fields) == .failure(.upgrade), "\(fields)")
+        }
+        #expect(judgement(["h2c, websocket"]) == .success(Self.key))
+        #expect(judgement(["websocket"], method: "POST") == .failure(.method))
+        #expect(judgement(["h2c"], method: "POST") == nil)
+    }
+
     @Test func `requires the token Upgrade in Connection, in any case and list (§4.2.1, item 4)`() {
         for fields in [[], ["keep-alive"], ["upgraded"], ["keep-alive upgrade"]] {
             #expect(Self.fault { $0.connection = fields } == .connection, "\(fields)")

@@ -56,12 +56,6 @@ package struct RequestFields: RandomAccessCollection, Hashable, Sendable {
         ranges.lazy.filter { isNamed(name, $0) }.flatMap { ListMembers(bytes[$0.value]) }
     }
 
-    /// Whether a list of tokens contains `token`, such as a connection option (RFC 9110 §7.6.1).
-    /// - Parameter token: in lower case; the comparison is case-insensitive.
-    package func contains(_ token: String, in name: String) -> Bool {
-        members(name).contains { $0.span.equalsIgnoringCase(token) }
-    }
-
     private func isNamed(_ name: String, _ field: FieldRange) -> Bool {
         bytes.span.extracting(field.name).equalsIgnoringCase(name)
     }

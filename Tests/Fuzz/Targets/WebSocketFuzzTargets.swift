@@ -40,7 +40,7 @@ let webSocketFuzzTargets = [
                     DeflateAgreement(response: agreement.response, to: member) != nil, "a client accepts the answer")
             }
         }
-        guard let handshake = try? OpeningHandshake.check(request) else { return }
+        guard case .success(let handshake)? = OpeningHandshake.judge(request) else { return }
         try require(handshake.extensions == extensions, "what is accepted follows the grammar")
         try require(handshake.accept.utf8.count == 28, "an answer to the key is 20 bytes in base64")
         try require(Set(handshake.protocols).count == handshake.protocols.count, "no subprotocol is there twice")

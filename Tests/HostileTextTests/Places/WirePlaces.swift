@@ -89,7 +89,7 @@ private func parsing(_ front: String, _ bytes: [UInt8], _ back: String) -> () ->
                 use(head.keepsAlive)
                 for name in ["host", "x", "connection", "upgrade"] {
                     use(head.fields.all(name))
-                    use(head.fields.contains("upgrade", in: name))
+                    use(Array(head.fields.members(name)))
                     use(head.fields.only(name))
                 }
             case .body: continue
@@ -156,7 +156,7 @@ private func opening(
     made("\(name) of an opening handshake", spelled: [.field]) { bytes in
         let request = handshake { change(&$0, String(decoding: bytes, as: UTF8.self)) }
         return {
-            guard let opened = try? OpeningHandshake.check(request) else { return }
+            guard case .success(let opened)? = OpeningHandshake.judge(request) else { return }
             use(opened.accept)
             use(opened.subprotocol(known: ["telnet", "binary"]))
             for member in opened.extensions {

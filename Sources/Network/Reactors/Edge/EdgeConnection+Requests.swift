@@ -22,7 +22,7 @@ extension EdgeConnection: HTTPDriver {
 
     func took(_ head: RequestHead) {
         guard isWithinLimit(head) else { return }
-        if asksForWebSocket(head) { return beginUpgrade(head) }
+        if let opening = Self.opening(head) { return beginUpgrade(head, opening) }
         guard relayed == nil else { return refuse(fault: .relayedRequest) }
         if head.lacksLength { return refuse(fault: .malformed(.lengthRequired)) }
         guard head.framing.hasContent else { return }
@@ -56,9 +56,10 @@ extension EdgeConnection: HTTPDriver {
         listener.handler.handle(exchange)
     }
 
-    /// RFC 9110 §7.8: other protocols are ignored. A malformed list that has it asks, too: `OpeningHandshake.check`
-    /// refuses that.
-    private func asksForWebSocket(_ head: RequestHead) -> Bool { head.fields.contains("websocket", in: "upgrade") }
+    /// Nil: the request isn't for a WebSocket.
+    private static func opening(_ head: RequestHead) -> Result<OpeningHandshake, OpeningHandshake.Fault>? {
+        head.fields.all("upgrade").isEmpty ? nil : OpeningHandshake.judge(OpeningRequest(head))
+    }
 
     // MARK: Answers
 
@@ -112,9 +113,10 @@ extension EdgeConnection: HTTPDriver {
 
     // MARK: The upgrade
 
-    private func beginUpgrade(_ head: RequestHead) {
+    private func beginUpgrade(_ head: RequestHead, _ opening: Result<OpeningHandshake, OpeningHandshake.Fault>) {
         guard !head.framing.hasContent else { return refuse(fault: .bodyOfUpgrade) }
-        let exchange = UpgradeExchange(head: head, known: listener.settings.subprotocols, connection: self)
+        let exchange = UpgradeExchange(
+            head: head, opening, known: listener.settings.subprotocols, connection: self)
         stage = .upgrading(exchange)
         arm(limits.upgradeMilliseconds)
         guard let relayed else { return listener.handler.handle(exchange) }

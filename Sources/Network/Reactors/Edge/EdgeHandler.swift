@@ -136,9 +136,12 @@ package final class UpgradeExchange {
     /// Called once if the connection ends, or answers by itself, before the decision.
     package var whenGone: (() -> Void)?
 
-    init(head: RequestHead, known subprotocols: [String], connection: EdgeConnection) {
+    init(
+        head: RequestHead, _ opening: Result<OpeningHandshake, OpeningHandshake.Fault>, known subprotocols: [String],
+        connection: EdgeConnection
+    ) {
         self.head = head
-        opening = Result { () throws(OpeningHandshake.Fault) in try OpeningHandshake.check(OpeningRequest(head)) }
+        self.opening = opening
         subprotocol = (try? opening.get())?.subprotocol(known: subprotocols)
         knownSubprotocols = subprotocols
         peer = connection.client

@@ -60,6 +60,17 @@ struct HeaderText {
         list(fields, limit: limit) { $0.protocolName() }
     }
 
+    /// Whether a token stands alone between commas, in a list that may be malformed elsewhere.
+    static func names(_ token: String, in field: String) -> Bool {
+        field.utf8.split(separator: UInt8(ascii: ",")).contains { element in
+            var text = HeaderText(String(decoding: element, as: UTF8.self))
+            text.skipBlanks()
+            guard let found = text.token(), ASCIIByte.isSame(found, token) else { return false }
+            text.skipBlanks()
+            return text.isAtEnd
+        }
+    }
+
     private static func list<Element>(
         _ fields: [String], limit: Int, of element: (inout HeaderText) -> Element?
     ) -> [Element]? {

@@ -70,10 +70,16 @@ package struct OpeningHandshake: Hashable, Sendable {
         case extensions
     }
 
+    /// - Returns: nil if the request doesn't ask for a WebSocket: other protocols are ignored (RFC 9110 §7.8).
+    package static func judge(_ request: OpeningRequest) -> Result<OpeningHandshake, Fault>? {
+        guard demand(request.upgrade) != .other else { return nil }
+        return Result { () throws(Fault) in try check(request) }
+    }
+
     package static func check(_ request: OpeningRequest) throws(Fault) -> OpeningHandshake {
         guard request.method.hasSameBytes(as: "GET") else { throw .method }
         guard request.version >= (1, 1) else { throw .httpVersion }
-        guard isListed("websocket", in: request.upgrade) else { throw .upgrade }
+        guard demand(request.upgrade) == .webSocket else { throw .upgrade }
         guard contains("upgrade", in: request.connection) else { throw .connection }
         guard request.webSocketVersion.count == 1 else { throw .version }
         guard request.webSocketVersion[0].hasSameBytes(as: version) else { throw .unsupportedVersion }
@@ -90,11 +96,19 @@ package struct OpeningHandshake: Hashable, Sendable {
     /// case-sensitive.
     package func subprotocol(known: [String]) -> String? { protocols.first(where: known.containsBytes) }
 
-    /// RFC 9110 §7.8: protocols with or without a version. RFC 6455's has none.
-    private static func isListed(_ name: String, in fields: [String]) -> Bool {
-        let protocols = HeaderText.protocols(fields, limit: maximumTokens) ?? []
-        return protocols.contains { $0.version == nil && ASCIIByte.isSame($0.name, name) }
+    private enum Demand { case webSocket, malformed, other }
+
+    /// RFC 9110 §7.8: protocols with or without a version. RFC 6455's has none. A malformed list that names it asks for
+    /// it all the same, and is refused, so that its client hears why.
+    private static func demand(_ upgrade: [String]) -> Demand {
+        guard let protocols = HeaderText.protocols(upgrade, limit: maximumTokens) else {
+            return upgrade.contains { HeaderText.names(webSocket, in: $0) } ? .malformed : .other
+        }
+        let isListed = protocols.contains { $0.version == nil && ASCIIByte.isSame($0.name, webSocket) }
+        return isListed ? .webSocket : .other
     }
+
+    private static let webSocket = "websocket"
 
     private static func contains(_ token: String, in fields: [String]) -> Bool {
         let tokens = HeaderText.tokens(fields, limit: maximumTokens) ?? []
