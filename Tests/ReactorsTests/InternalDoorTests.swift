@@ -17,8 +17,6 @@ struct InternalDoorTests {
         #expect(door.enter(peer(2), isTLS: false, at: start) == nil)
         door.leave(peer(1))
         #expect(door.enter(peer(1), isTLS: false, at: start) == nil)
-        door.setMaximumPerAddress(3)
-        #expect(door.enter(peer(1), isTLS: false, at: start) == nil)
         #expect(door.enter(peer(1), isTLS: false, at: start) == .perAddress)
     }
 

@@ -235,7 +235,7 @@ struct ResumeTests {
         first.socket.lose()
         let other = try first.again(from: "192.0.2.9")
         let list = try BlockList.of("address 192.0.2.9")
-        for table in bench.tables { table.gate = table.gate.changed { $0.blockList = list } }
+        bench.gate = bench.gate.changed { $0.blockList = list }
         other.say(first.resumeMessage)
         #expect(other.socket.messages.last?.text.contains("invalid_resume") == true)
         #expect(bench.log.lines(of: "resume refused").count == 1)

@@ -100,7 +100,7 @@ package final class Gateway: Sendable {
         }
         state.tokens?.port.set(Int(port))
         try state.fleet.join(
-            state, server, pool, port: Int(port), edge: parts.edge, sockets: sockets, logger: logger)
+            state, server, pool, port: Int(port), parts.fleet?.listener, sockets: sockets, logger: logger)
         ownsInternalFile = sockets.internalListener.map { $0.ownedPath != nil } ?? true
         let scheme = configuration.tls == nil ? "http" : "https"
         let names = sockets.edge.isEmpty ? hosts.map { "\($0):\(port)" } : sockets.edgeNames

@@ -18,6 +18,8 @@ struct GatewayParts {
     let material: TLSMaterial?
     /// Nil without ADMIN_BIND.
     let listening: InternalListening?
+    /// Nil without FLEET_BIND.
+    let fleet: FleetParts?
 
     private static let subprotocols = DialectKind.subprotocols.map(\.name)
 
@@ -27,6 +29,7 @@ struct GatewayParts {
     ) throws(GatewayError) {
         let edge = Self.edge(live, pinned, state.compression)
         self.edge = edge
+        fleet = try state.fleet.parts(live, edge: edge)
         material = try gatewayErrors { () throws(ReactorError) in try edge.makeMaterial() }
         let listening = try Self.listening(live, pinned, state.start)
         self.listening = listening
@@ -65,7 +68,7 @@ struct GatewayParts {
         relay.webClient = WebClientPage.answer(
             title: live.tickets.webClientTitle, noTicket: live.tickets.webClientNoTicket,
             passkeys: accounts.map { WebClientPage.Passkeys(origin: $0.tokens.issuer, signUp: $0.signUp) })
-        relay.fleetRelay = state.fleet.fleetRelay
+        relay.fleetRelay = fleet?.relay
         relay.appAuth = live.gate.appAuthDemand
         relay.internalAccess = InternalAccess(
             token: live.internalToken, acceptsCertificates: pinned.internalTLS?.clients != nil)
@@ -94,6 +97,13 @@ struct GatewayParts {
         relay.accounts = accounts
         relay.platformFiles = accounts == nil ? nil : Self.platformFiles(pinned, state)
         self.relay = relay
+    }
+
+    /// For the reactors.
+    var snapshot: RelaySnapshot {
+        RelaySnapshot(
+            relay, clients: EdgePart(edge, material: material), gateways: fleet?.listener,
+            internalMaterial: listening?.material)
     }
 
     private static func listening(

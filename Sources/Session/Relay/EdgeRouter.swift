@@ -6,61 +6,40 @@ import Observability
 import Reactors
 import WireText
 
-/// Routes each request of one reactor to the handler of its path. Reactor thread only.
+/// Routes each request of one reactor to the handler of its path, with the settings of one reload. Reactor thread only.
 final class EdgeRouter: EdgeHandler {
-    private let sessions: SessionTable
-    private let registrations: PendingWork
-    private let ending: PendingWork
-    private let issuing: PendingWork
     private unowned let reactor: Reactor
-    // All from the same reload.
-    private var settings: RelaySettings
-    private var record: DecisionRecord
-    private var attestation: AttestationEndpoints?
-    private var signedRequests: SignedRequestEndpoints?
-    private var tickets: TicketEndpoint?
-    private var tokens: TokenEndpoint?
-    private var accounts: AccountEndpoints?
-    private var upgrades: UpgradeHandler
+    private let settings: RelaySettings
+    private let record: DecisionRecord
+    private let attestation: AttestationEndpoints?
+    private let signedRequests: SignedRequestEndpoints?
+    private let tickets: TicketEndpoint?
+    private let tokens: TokenEndpoint?
+    private let accounts: AccountEndpoints?
+    private let upgrades: UpgradeHandler
 
-    init(
-        settings: RelaySettings, reactor: Reactor, sessions: SessionTable, registrations: PendingWork,
-        ending: PendingWork, issuing: PendingWork
-    ) {
-        self.ending = ending
-        self.issuing = issuing
-        self.sessions = sessions
-        self.registrations = registrations
+    init(settings: RelaySettings, reactor: Reactor, sessions: SessionTable, work: SharedWork) {
         self.reactor = reactor
         self.settings = settings
         let record = DecisionRecord(settings)
         self.record = record
-        upgrades = UpgradeHandler(settings: settings, record: record, sessions: sessions, reactor: reactor)
-        replace(settings)
-    }
-
-    /// Uses these settings for all further requests. Existing sessions keep their settings, except for the gate: the
-    /// current gate decides about their requests.
-    func replace(_ settings: RelaySettings) {
-        self.settings = settings
-        record = DecisionRecord(settings)
-        sessions.gate = settings.gate
         attestation = settings.attestation.map {
             AttestationEndpoints(
                 services: $0, tokens: settings.tokens?.settings, record: record, metrics: settings.metrics,
-                pending: registrations, issuing: issuing)
+                pending: work.registrations, issuing: work.issuing)
         }
         tokens = settings.tokens.map {
-            TokenEndpoint(services: $0, gate: settings.gate, record: record, pending: issuing)
+            TokenEndpoint(services: $0, gate: settings.gate, record: record, pending: work.issuing)
         }
         accounts = settings.accounts.map {
             AccountEndpoints(
-                services: $0, gate: settings.gate, record: record, registrations: registrations, issuing: issuing)
+                services: $0, gate: settings.gate, record: record, registrations: work.registrations,
+                issuing: work.issuing)
         }
         signedRequests = settings.signedRequests.map {
             SignedRequestEndpoints(
-                services: $0, gate: settings.gate, record: record, metrics: settings.metrics, pending: registrations,
-                ending: ending)
+                services: $0, gate: settings.gate, record: record, metrics: settings.metrics,
+                pending: work.registrations, ending: work.ending)
         }
         tickets = settings.tickets.map { _ in TicketEndpoint(gate: settings.gate, record: record) }
         upgrades = UpgradeHandler(settings: settings, record: record, sessions: sessions, reactor: reactor)

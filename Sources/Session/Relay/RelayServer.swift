@@ -8,29 +8,25 @@ package import WireText
 /// The engine: serves the outside on every reactor of a pool, and shuts it down in order.
 package final class RelayServer: Sendable {
     let drain: DrainSwitch
-    /// The settings for reactors that start; running reactors have a copy.
-    let settings: Mutex<RelaySettings>
+    /// Each reactor has its own of it.
+    private let snapshot: Mutex<RelaySnapshot>
     let pool: ReactorPool
-    private let registrations: PendingWork
-    private let ending: PendingWork
-    private let issuing = PendingTokens.make()
+    private let work = SharedWork()
     /// One per reactor, each used only on its reactor's thread.
     let tables = Mutex<[Pinned<SessionTable>]>([])
     /// The same.
-    let routers = Mutex<[Pinned<EdgeRouter>]>([])
-    /// The same, for the internal listener.
-    private let internalRouters = Mutex<[Pinned<InternalRouter>]>([])
+    let places = Mutex<[Pinned<ReactorPlace>]>([])
     let internalServer = Mutex<InternalServer?>(nil)
     /// Other machines reach the internal listener.
     private let isInternalListenerPublic = Atomic<Bool>(false)
 
     package init(settings: RelaySettings, pool: ReactorPool) {
-        self.settings = Mutex(settings)
+        snapshot = Mutex(RelaySnapshot(settings))
         self.pool = pool
-        registrations = PendingRegistrations.make()
-        ending = PendingRegistrations.makeEnding(registrations)
         drain = settings.drain
     }
+
+    var settings: RelaySettings { snapshot.withLock { $0.relay } }
 
     /// - Parameters:
     ///   - material: made from `edge.tls`.
@@ -40,17 +36,21 @@ package final class RelayServer: Sendable {
         hosts: [String], port: UInt16, edge: EdgeSettings, material: TLSMaterial?, inherited: [Int32] = [],
         accepts: Bool = true
     ) throws(ReactorError) -> UInt16 {
-        try pool.listen(
-            hosts: hosts, port: port, settings: edge, material: material, inherited: inherited, accepts: accepts
-        ) { [self] reactor in
-            let settings = settings.withLock { $0 }
-            let sessions = SessionTable(gate: settings.gate)
-            tables.withLock { $0.append(Pinned(sessions, to: reactor)) }
-            let router = EdgeRouter(
-                settings: settings, reactor: reactor, sessions: sessions, registrations: registrations,
-                ending: ending, issuing: issuing)
-            routers.withLock { $0.append(Pinned(router, to: reactor)) }
-            return router
+        let snapshot = add { $0.adding(clients: EdgePart(edge, material: material)) }
+        return try pool.listen(hosts: hosts, port: port, inherited: inherited, accepts: accepts) { [self] reactor in
+            let place = ReactorPlace(reactor, work: work)
+            place.serve(with: snapshot)
+            tables.withLock { $0.append(Pinned(place.sessions, to: reactor)) }
+            places.withLock { $0.append(Pinned(place, to: reactor)) }
+            return { place.clients }
+        }
+    }
+
+    /// For a listener that is about to listen.
+    func add(_ listener: (RelaySnapshot) -> RelaySnapshot) -> RelaySnapshot {
+        snapshot.withLock { snapshot in
+            snapshot = listener(snapshot)
+            return snapshot
         }
     }
 
@@ -62,20 +62,17 @@ package final class RelayServer: Sendable {
         on listening: InternalListening, inspection: GatewayInspection, inherited: InheritedListener? = nil,
         desks: ConsoleDesks
     ) throws(ReactorError) -> String {
-        let settings = settings.withLock { $0 }
-        var handlers: [Pinned<any InternalHandler>] = []
-        let metrics = MetricsEndpoint.makePending()
-        let console = ConsoleEndpoint(self, at: listening.address, desks: desks)
-        let refusals = InternalRefusals()
-        for reactor in pool.reactors {
-            let router = InternalRouter(
-                settings: settings, inspection: inspection, metrics: metrics, console: console, refusals: refusals)
-            internalRouters.withLock { $0.append(Pinned(router, to: reactor)) }
-            handlers.append(Pinned(router, to: reactor))
+        let desk = InternalDesk(
+            inspection: inspection, metrics: MetricsEndpoint.makePending(),
+            console: ConsoleEndpoint(self, at: listening.address, desks: desks), refusals: InternalRefusals())
+        let snapshot = add { $0.adding(internalMaterial: listening.material) }
+        let services = places.withLock { $0 }.map { place in
+            place.reactor.submit { place.value.serve(with: snapshot, desk: desk) }
+            return Pinned(InternalPlace { place.value.internalService }, to: place.reactor)
         }
         let isPublic = inherited.map { !$0.isLocal } ?? listening.address.isPublic
         isInternalListenerPublic.store(isPublic, ordering: .relaxed)
-        let server = try InternalServer(listening, on: pool, inherited: inherited, handlers: handlers)
+        let server = try InternalServer(listening, on: pool, inherited: inherited, places: services)
         internalServer.withLock { $0 = server }
         return server.address
     }
@@ -91,44 +88,24 @@ package final class RelayServer: Sendable {
         }
     }
 
-    /// Applies new settings on every reactor, one after the other, each in one step; returns when all have them.
+    /// Applies new settings on every reactor, one after the other, each by one change of a pointer; returns when all
+    /// have them.
     ///
     /// - Parameters:
-    ///   - settings: must have the same `drain` as the original ones.
-    ///   - material: made from `edge.tls`.
-    ///   - listening: of the internal listener; nil: the settings have none.
-    package func replace(
-        _ settings: RelaySettings, edge: EdgeSettings, material: TLSMaterial?, listening: InternalListening?
-    ) async {
-        // Settings without ADMIN_BIND say nothing about who may use the listener, which lasts until a restart.
-        let settings = keepingAccess(settings, isDemanded: listening?.demandsAccess ?? true)
-        self.settings.withLock { $0 = settings }
-        if let listening {
-            internalServer.withLock {
-                $0?.replace(material: listening.material, maximumPerAddress: listening.maximumPerAddress)
-            }
-        }
-        for router in internalRouters.withLock({ $0 }) {
-            router.reactor.submit { router.value.replace(settings) }
-        }
-        for router in routers.withLock({ $0 }) {
+    ///   - new: must have the same `drain` as the original one.
+    ///   - demandsAccess: the internal listener has a token or an authority. Settings without ADMIN_BIND say nothing
+    ///     about who may use the listener, which lasts until a restart.
+    package func replace(_ new: RelaySnapshot, demandsAccess: Bool = true) async {
+        let isPublic = isInternalListenerPublic.load(ordering: .relaxed)
+        let snapshot = add { new.following($0, mustBeLimited: isPublic || demandsAccess) }
+        for place in places.withLock({ $0 }) {
             await withCheckedContinuation { continuation in
-                router.reactor.submit {
-                    router.value.replace(settings)
-                    router.reactor.replaceEdge(edge, material: material)
+                place.reactor.submit {
+                    place.value.serve(with: snapshot)
                     continuation.resume()
                 }
             }
         }
-    }
-
-    /// See `InternalAccess.replacing`.
-    private func keepingAccess(_ new: RelaySettings, isDemanded: Bool) -> RelaySettings {
-        var settings = new
-        let isPublic = isInternalListenerPublic.load(ordering: .relaxed)
-        let old = self.settings.withLock { $0.internalAccess }
-        settings.internalAccess = new.internalAccess.replacing(old, mustBeLimited: isPublic || isDemanded)
-        return settings
     }
 
     /// From now on `/health` says `draining` and upgrades are refused; existing sessions continue.
@@ -181,27 +158,27 @@ package final class RelayServer: Sendable {
     }
 
     /// Of the server's certificate; nil without TLS.
-    package var certificate: CertificateValidity? { settings.withLock { $0.certificate } }
+    package var certificate: CertificateValidity? { settings.certificate }
 
     /// Of the internal listener's own.
-    package var internalCertificate: CertificateValidity? { settings.withLock { $0.internalCertificate } }
+    package var internalCertificate: CertificateValidity? { settings.internalCertificate }
 
-    package var gate: Gate { settings.withLock { $0.gate } }
+    package var gate: Gate { settings.gate }
 
     /// `SESSION_OUTLIVES_TOKEN`
     package var sessionOutlivesToken: Bool {
-        settings.withLock { $0.tokens?.settings.sessionOutlivesToken ?? true }
+        settings.tokens?.settings.sessionOutlivesToken ?? true
     }
 
     /// `REQUIRE_APP_AUTH`
-    package var appAuth: AppAuthDemand { settings.withLock { $0.appAuth } }
+    package var appAuth: AppAuthDemand { settings.appAuth }
 
-    package var servesWebClient: Bool { settings.withLock { $0.servesWebClient } }
+    package var servesWebClient: Bool { settings.servesWebClient }
 
-    package var whenAuditFails: AuditFull { settings.withLock { $0.whenAuditFails } }
+    package var whenAuditFails: AuditFull { settings.whenAuditFails }
 
     /// The number of registrations and requests for tokens that haven't been answered yet.
-    package var registrationCount: Int { registrations.current + issuing.current }
+    package var registrationCount: Int { work.registrations.current + work.issuing.current }
 
     /// The number of sessions on all reactors, each queried in turn.
     package func sessionCount() async -> Int {

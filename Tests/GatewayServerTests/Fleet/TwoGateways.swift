@@ -80,7 +80,7 @@ final class FleetBench: FleetMembers {
             var fleetEdge = edge
             fleetEdge.tls = bench.tls
             let fleetPort = try server.listenForGateways(
-                host: "127.0.0.1", port: 0, edge: fleetEdge, material: try TLSMaterial(bench.tls),
+                host: "127.0.0.1", port: 0, EdgePart(fleetEdge, material: try TLSMaterial(bench.tls)),
                 access: GatewayAccess(peerName: FleetBench.role), maximum: 1_000)
             bench.ports.withLock { $0[id] = fleetPort }
             bench.directory.set(.init(id: id, address: "localhost:\(fleetPort)", silence: 0))

@@ -20,6 +20,19 @@ final class Bench {
     let log = LogRecorder()
     private let auditPath = NSTemporaryDirectory() + "relay-tests-\(UUID().uuidString)"
     private var admissions = 0
+    private let current: CurrentGate
+
+    private final class CurrentGate {
+        var gate: Gate
+
+        init(_ gate: Gate) { self.gate = gate }
+    }
+
+    /// As after a reload.
+    var gate: Gate {
+        get { current.gate }
+        set { current.gate = newValue }
+    }
 
     struct Options {
         var session = SessionLimits()
@@ -64,7 +77,9 @@ final class Bench {
         }
         settings = SessionSettings(relay)
         loops = [network.makeLoop(), network.makeLoop()]
-        tables = loops.map { _ in SessionTable(gate: gate) }
+        let current = CurrentGate(gate)
+        self.current = current
+        tables = loops.map { _ in SessionTable(gate: current.gate) }
     }
 
     deinit { try? FileManager.default.removeItem(atPath: auditPath) }

@@ -9,9 +9,9 @@ import Synchronization
 final class FleetLink: Sendable {
     /// What the directory of sessions announces to.
     let sessions: FleetSessions
-    let fleetRelay: FleetRelay
+    /// With what the files had at the start.
+    private let first: FleetRelay
     private let listener: GatewayConfiguration.FleetListener
-    private let first: FleetTLS
     private let members = KnownMembers()
 
     /// - Parameters:
@@ -23,24 +23,37 @@ final class FleetLink: Sendable {
     ) throws(GatewayError) {
         guard let listener, let store else { return nil }
         self.listener = listener
-        first = try FleetTLS(listener, listener.files)
+        let tls = try FleetTLS(listener.files)
         sessions = FleetSessions(store.registry, member: store.member, members: members, logger: logger)
-        fleetRelay = first.makeRelay(sessions, limits)
+        first = tls.makeRelay(sessions, limits)
     }
 
-    /// Listens for the other gateways, and tells them where.
+    /// Listens for the other gateways, after `RelayServer.listen`, and tells them where.
+    ///
+    /// - Parameter sockets: of another process.
     func listen(
-        by server: RelayServer, edge: EdgeSettings, sockets: InheritedSockets, as member: FleetMember
+        by server: RelayServer, _ part: EdgePart, sockets: InheritedSockets, as member: FleetMember
     ) throws(GatewayError) {
-        let place = try first.listen(by: server, edge: edge, sockets: sockets)
+        let inherited = sockets.fleet(at: listener.host, listener.port)
+        let port: UInt16
+        do throws(ReactorError) {
+            port = try server.listenForGateways(
+                host: listener.host, port: listener.port, part,
+                access: GatewayAccess(peerName: GatewayConfiguration.FleetListener.peerName),
+                maximum: FleetRelay.defaultMaximum, inherited: inherited.map(\.descriptor), accepts: sockets.accepts)
+        } catch .bindFailed(let address, let reason) {
+            throw .fleetListener("\(address): \(reason)")
+        } catch {
+            throw .fleetListener("\(error)")
+        }
         members.replace(member)
-        member.announce(address: GatewayAddress(host: place.host, port: place.port).text)
+        member.announce(address: GatewayAddress(host: listener.advertised, port: port).text)
     }
 
-    /// What a reload would replace, or why it can't.
-    func renewed(_ live: LiveConfiguration) throws(GatewayError) -> FleetTLS? {
+    /// From the files that the settings name now; nil: they name none.
+    func parts(_ live: LiveConfiguration, edge: EdgeSettings) throws(GatewayError) -> FleetParts? {
         guard let files = live.fleetFiles else { return nil }
-        return try FleetTLS(listener, files)
+        return try FleetTLS(files).parts(renewing: first, edge: edge)
     }
 }
 

@@ -47,8 +47,13 @@ final class GatewayFleet: Sendable {
     var blockList: SharedBlockList? { database?.blocks.list }
     var announcer: (any SessionAnnouncer)? { link?.sessions }
     var counts: (any FleetSessionCounts)? { holdings }
-    /// To sessions at other gateways.
-    var fleetRelay: FleetRelay? { link?.fleetRelay }
+    /// Of a configuration, at the start and at each reload.
+    ///
+    /// - Parameter edge: for clients.
+    func parts(_ live: LiveConfiguration, edge: EdgeSettings) throws(GatewayError) -> FleetParts? {
+        try link?.parts(live, edge: edge)
+    }
+
     /// Whether it listens for other gateways.
     var listens: Bool { link != nil }
     /// Of this process among the gateways.
@@ -68,24 +73,6 @@ final class GatewayFleet: Sendable {
     /// Until the task is cancelled.
     func runHoldings() async { await holdings?.run() }
 
-    // MARK: Reload
-
-    /// What a reload would replace, or why it can't.
-    func renewed(_ live: LiveConfiguration) throws(GatewayError) -> Renewal {
-        Renewal(link: link, fleetRelay: try link?.renewed(live))
-    }
-
-    struct Renewal {
-        fileprivate let link: FleetLink?
-        fileprivate let fleetRelay: FleetTLS?
-
-        /// After `RelayServer.replace`.
-        func replace(in server: RelayServer, edge: EdgeSettings) {
-            guard let link else { return }
-            fleetRelay?.replace(in: server, link.fleetRelay, edge: edge)
-        }
-    }
-
     // MARK: End
 
     /// The next heartbeat says now how this gateway is.
@@ -103,9 +90,10 @@ extension GatewayFleet {
     ///
     /// - Parameters:
     ///   - port: for clients.
+    ///   - part: of the listener for other gateways.
     ///   - sockets: of another process.
     func join(
-        _ state: GatewayState, _ server: RelayServer, _ pool: ReactorPool, port: Int, edge: EdgeSettings,
+        _ state: GatewayState, _ server: RelayServer, _ pool: ReactorPool, port: Int, _ part: EdgePart?,
         sockets: InheritedSockets, logger: Logger
     ) throws(GatewayError) {
         guard let database else { return }
@@ -120,7 +108,7 @@ extension GatewayFleet {
                 lag: database.fleet.standings.lag(at: .now).map { Int64(clamping: $0) })
         }
         membership.withLock { $0 = member }
-        try link?.listen(by: server, edge: edge, sockets: sockets, as: member)
+        if let link, let part { try link.listen(by: server, part, sockets: sockets, as: member) }
     }
 
     private static var hostName: String {

@@ -61,7 +61,6 @@ extension Gateway {
         let old = current.now
         let pinned = StartupPinned(live, after: old.pinned)
         let parts = try GatewayParts(live, pinned, state: state, logger: logger)
-        let fleet = try state.fleet.renewed(live)
         let settings = SettingsInEffect(loaded)
         let difference = ReloadDifference(
             from: old.settings, to: settings, pinned: pinned.kept, missing: pinned.missing)
@@ -70,9 +69,7 @@ extension Gateway {
         if window != former { try state.putInForce(window, after: former) }
 
         state.apply(live)
-        await server.replace(
-            parts.relay, edge: parts.edge, material: parts.material, listening: parts.listening)
-        fleet.replace(in: server, edge: parts.edge)
+        await server.replace(parts.snapshot, demandsAccess: parts.listening?.demandsAccess ?? true)
         current.replace(
             with: GatewaySnapshot(
                 settings: settings.keeping(difference.needingRestart, of: old.settings), pinned: pinned, live: live,

@@ -106,7 +106,7 @@ final class SharedDeflaters {
 
     init(level: Int) { self.level = level }
 
-    /// Called when a reload changes the level. WebSockets keep their current engine.
+    /// WebSockets keep their current engine.
     func setLevel(_ new: Int) {
         guard new != level else { return }
         level = new

@@ -76,13 +76,12 @@ extension EdgeSettings {
 /// The vhost has only our protocol and no port: sockets are accepted here and adopted into it.
 final class EdgeListener: TimerTarget {
     unowned let reactor: Reactor
-    private(set) var settings: EdgeSettings
+    private let service: () -> EdgeService
     private let tls: EdgeTLS?
     /// Nil: it listens for clients. Otherwise only other gateways of the fleet are served, which pass their clients'
     /// upgrades on.
     let gateways: GatewayAccess?
     let census: ConnectionCensus
-    let handler: any EdgeHandler
     private(set) lazy var handshakes = HandshakeQueue(reactor: reactor, rates: census.handshakes) { [unowned self] in
         handler.connectionRefused(.handshakeRate)
     }
@@ -110,21 +109,20 @@ final class EdgeListener: TimerTarget {
 
     /// On the reactor's thread.
     ///
-    /// - Parameter material: made from `settings.tls`; nil creates one.
+    /// - Parameter service: what is in effect; called on the reactor's thread, whenever something is needed.
     init(
-        reactor: Reactor, settings: EdgeSettings, material: TLSMaterial? = nil, gateways: GatewayAccess? = nil,
-        census: ConnectionCensus, handler: any EdgeHandler
+        reactor: Reactor, gateways: GatewayAccess? = nil, census: ConnectionCensus, service: @escaping () -> EdgeService
     ) throws(ReactorError) {
-        let tls = (material != nil ? material : try settings.makeMaterial()).map {
-            EdgeTLS($0, isForGateways: gateways != nil)
+        let settings = service().settings
+        let tls = service().material.map { first in
+            EdgeTLS(isForGateways: gateways != nil) { service().material ?? first }
         }
         self.gateways = gateways
         self.reactor = reactor
-        self.settings = settings
+        self.service = service
         deflaters = SharedDeflaters(level: settings.compression?.settings.level ?? 1)
         self.tls = tls
         self.census = census
-        self.handler = handler
         protocols = Self.makeProtocols()
         let problem = TLSProblem()
         let made = Self.makeVhost(on: reactor, settings: settings, tls: tls, protocols: protocols, problem: problem)
@@ -134,21 +132,8 @@ final class EdgeListener: TimerTarget {
         self.vhost = vhost
     }
 
-    /// Applies the settings that can change at run time: times, sizes, proxies, and the TLS certificate and trust. They
-    /// apply to later connections and requests. Whether TLS is on, and what libwebsockets was given at start, stays.
-    func replace(_ new: EdgeSettings, material: TLSMaterial?) {
-        reactor.preconditionOnThread()
-        settings.limits = new.limits
-        settings.strictTransport = new.strictTransport
-        settings.trustsProxy = new.trustsProxy
-        settings.compression = new.compression
-        if let compression = new.compression { deflaters.setLevel(compression.settings.level) }
-        guard let tls, let material else { return }
-        settings.tls = material.settings
-        // Each connection keeps the certificates and revocation lists that it began with. Unchanged files are therefore
-        // kept in memory only once.
-        if !material.isSame(as: tls.material) { tls.material = material }
-    }
+    var settings: EdgeSettings { service().settings }
+    var handler: any EdgeHandler { service().handler }
 
     /// Marks `connection` as the one whose handshake begins inside `body`.
     func withAdopted<Value>(_ connection: EdgeConnection, _ body: () -> Value) -> Value {
@@ -162,6 +147,7 @@ final class EdgeListener: TimerTarget {
         guard let compression = settings.compression, !offers.isEmpty,
             let memoryShare = compression.memory.agree(to: offers, settings: compression.settings)
         else { return nil }
+        deflaters.setLevel(compression.settings.level)
         return MessageCompression(
             memoryShare, sharing: deflaters, minimumBytes: compression.settings.minimumBytes, limits: limits)
     }

@@ -22,7 +22,7 @@ final class InternalConnection: TCPHandler, TimerTarget, HTTPDriver {
     /// close first, so none of their requests meets a connection that is being closed.
     private static let idleNanoseconds: UInt64 = 180_000_000_000
 
-    private unowned let handler: any InternalHandler
+    private let place: InternalPlace
     private let reactor: Reactor
     private let peer: SocketAddress?
     private let closed: () -> Void
@@ -49,12 +49,14 @@ final class InternalConnection: TCPHandler, TimerTarget, HTTPDriver {
         return limits
     }
 
+    private var handler: any InternalHandler { place.handler }
+
     /// - Parameters:
     ///   - peer: nil for a Unix socket.
     ///   - closed: called once, at the end.
-    init(of peer: SocketAddress?, handler: any InternalHandler, on reactor: Reactor, closed: @escaping () -> Void) {
+    init(of peer: SocketAddress?, at place: InternalPlace, on reactor: Reactor, closed: @escaping () -> Void) {
         self.peer = peer
-        self.handler = handler
+        self.place = place
         self.reactor = reactor
         self.closed = closed
         http = HTTPStage(limits: limits)

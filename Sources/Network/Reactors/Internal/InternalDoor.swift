@@ -30,7 +30,6 @@ final class InternalDoor: Sendable {
     private static let total = Allowance(perSecond: handshakesPerSecond, burst: handshakeBurst)
 
     private let census: ConnectionCensus
-    private let maximumPerAddress: Maximum
     private let isPublic: Bool
     private let rates = HandshakeRates(
         perSecond: handshakesPerSecond, perSecondPerAddress: handshakesPerSecondPerAddress)
@@ -39,23 +38,9 @@ final class InternalDoor: Sendable {
 
     /// - Parameter isPublic: other machines reach the listener.
     init(maximumPerAddress: Int, isPublic: Bool) {
-        let current = Maximum(maximumPerAddress)
-        self.maximumPerAddress = current
         census = ConnectionCensus(
-            maximum: InternalServer.maximumConnections,
-            maximumPerAddress: current.value.load(ordering: .relaxed))
+            maximum: InternalServer.maximumConnections, maximumPerAddress: maximumPerAddress)
         self.isPublic = isPublic
-    }
-
-    /// Open connections stay open.
-    func setMaximumPerAddress(_ maximum: Int) {
-        maximumPerAddress.value.store(maximum, ordering: .relaxed)
-    }
-
-    private final class Maximum: Sendable {
-        let value: Atomic<Int>
-
-        init(_ value: Int) { self.value = Atomic(value) }
     }
 
     /// - Parameters:

@@ -149,15 +149,15 @@ package final class InternalServer: Sendable {
     /// Listens; when it returns, requests are answered. Must not be called on a reactor.
     ///
     /// - Parameters:
-    ///   - handlers: one for each of the pool's reactors, in their order.
+    ///   - places: one for each of the pool's reactors, in their order.
     ///   - inherited: a listening socket of another process, which is served in place of `listening.address`'s.
     package init(
         _ listening: InternalListening, on pool: ReactorPool, inherited: InheritedListener? = nil,
-        handlers: [Pinned<any InternalHandler>]
+        places: [Pinned<InternalPlace>]
     ) throws(ReactorError) {
         let isUnix = inherited?.isUnix ?? listening.address.isUnix
         let connections = try InternalConnections(
-            handlers, material: isUnix ? nil : listening.material,
+            places, material: isUnix ? nil : listening.material,
             door: InternalDoor(
                 maximumPerAddress: listening.maximumPerAddress,
                 isPublic: inherited.map { !$0.isLocal } ?? listening.address.isPublic))
@@ -201,13 +201,6 @@ package final class InternalServer: Sendable {
     }
 
     package var isTLS: Bool { connections.isTLS }
-
-    /// For later connections, and for what is found out about certificates from now on. Whether there is TLS stays.
-    ///
-    /// - Parameter material: nil keeps the old one.
-    package func replace(material: TLSMaterial?, maximumPerAddress: Int) {
-        connections.replace(material: material, maximumPerAddress: maximumPerAddress)
-    }
 
     /// Accepts no more connections; open ones go on. Call it once.
     ///

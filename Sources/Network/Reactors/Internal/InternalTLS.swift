@@ -3,18 +3,20 @@ import COpenSSL
 /// The TLS of the internal listener on one reactor. Its rules are the edge's (`EdgeTLS.restrict`, `ClientChain`,
 /// `TLSMaterial`). Reactor thread only.
 ///
-/// Replacing the material affects later handshakes, and whether certificates that were presented before are still good.
+/// Another material affects later handshakes, and whether certificates that were presented before are still good.
 final class InternalTLS {
-    var material: TLSMaterial
+    private let first: TLSMaterial
+    private let place: Pinned<InternalPlace>
     let context: OpaquePointer
     let bio: TLSMemoryBIO
 
-    init(_ material: TLSMaterial) throws(ReactorError) {
+    /// - Parameter first: of the start.
+    init(_ first: TLSMaterial, at place: Pinned<InternalPlace>) throws(ReactorError) {
         OpenSSLError.clear()
         guard let context = SSL_CTX_new(TLS_server_method()), let bio = TLSMemoryBIO() else {
             throw .vhostFailed(OpenSSLError.drain())
         }
-        self.material = material
+        (self.first, self.place) = (first, place)
         self.context = context
         self.bio = bio
         guard EdgeTLS.restrict(context) else { throw .vhostFailed(OpenSSLError.drain()) }
@@ -26,6 +28,8 @@ final class InternalTLS {
                 return Unmanaged<InternalTLS>.fromOpaque(tls).takeUnretainedValue().material.serve(ssl) ? 1 : 0
             }, Unmanaged.passUnretained(self).toOpaque())
     }
+
+    var material: TLSMaterial { place.value.service.material ?? first }
 
     deinit { SSL_CTX_free(context) }
 }

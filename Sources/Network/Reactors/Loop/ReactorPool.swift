@@ -30,27 +30,26 @@ package final class ReactorPool: Sendable {
     /// - Parameters:
     ///   - host: a numeric address.
     ///   - port: 0 lets the kernel choose one port for all.
-    ///   - material: made from `settings.tls`; nil creates one.
     ///   - inherited: listening sockets of another process, which are served in place of `hosts` and `port`; it takes
     ///     ownership.
     ///   - accepts: false leaves new connections in the kernel's queues until `setAccepting`.
-    ///   - makeHandler: called on each reactor's thread.
+    ///   - service: called on each reactor's thread, and so is what it returns: see `EdgeListener`.
     /// - Returns: the port.
     package func listen(
-        hosts: [String], port: UInt16, settings: EdgeSettings, material: TLSMaterial? = nil,
-        inherited: [Int32] = [], accepts: Bool = true,
-        makeHandler: @escaping @Sendable (Reactor) -> any EdgeHandler
+        hosts: [String], port: UInt16, inherited: [Int32] = [], accepts: Bool = true,
+        service: @escaping @Sendable (Reactor) -> () -> EdgeService
     ) throws(ReactorError) -> UInt16 {
-        let material = material != nil ? material : try settings.makeMaterial()
         let (descriptors, bound) = try sockets(at: hosts, port, or: inherited)
         listening.withLock { $0 = descriptors.flatMap(\.self) }
         for (reactor, descriptors) in zip(reactors, descriptors) {
             let outcome = BlockingAnswer<ReactorError?>()
             reactor.submit { [census] in
                 outcome.set(
-                    reactor.serve(
-                        descriptors, accepts: accepts, settings: settings, material: material, census: census,
-                        handler: makeHandler(reactor)))
+                    reactor.serve(descriptors, accepts: accepts) { () throws(ReactorError) in
+                        let listener = try EdgeListener(reactor: reactor, census: census, service: service(reactor))
+                        reactor.edge = listener
+                        return listener
+                    })
             }
             if let error = outcome.wait() { throw error }
         }
@@ -82,15 +81,12 @@ package final class ReactorPool: Sendable {
     /// Listens for the other gateways of the fleet, on every reactor; call it after `listen`.
     ///
     /// - Parameters:
-    ///   - settings: with the fleet's TLS.
     ///   - census: of these connections alone.
-    ///   - inherited, accepts: as for `listen`.
-    ///   - makeHandler: called on each reactor's thread.
+    ///   - inherited, accepts, service: as for `listen`; the service has the fleet's TLS.
     /// - Returns: the port.
     package func listenForGateways(
-        host: String, port: UInt16, settings: EdgeSettings, material: TLSMaterial, access: GatewayAccess,
-        census: ConnectionCensus, inherited: [Int32] = [], accepts: Bool = true,
-        makeHandler: @escaping @Sendable (Reactor) -> any EdgeHandler
+        host: String, port: UInt16, access: GatewayAccess, census: ConnectionCensus, inherited: [Int32] = [],
+        accepts: Bool = true, service: @escaping @Sendable (Reactor) -> () -> EdgeService
     ) throws(ReactorError) -> UInt16 {
         let (descriptors, bound) = try sockets(at: [host], port, or: inherited)
         listeningForGateways.withLock { $0 = descriptors.flatMap(\.self) }
@@ -98,9 +94,12 @@ package final class ReactorPool: Sendable {
             let outcome = BlockingAnswer<ReactorError?>()
             reactor.submit {
                 outcome.set(
-                    reactor.serveGateways(
-                        descriptors, accepts: accepts, settings: settings, material: material, access: access,
-                        census: census, handler: makeHandler(reactor)))
+                    reactor.serve(descriptors, accepts: accepts) { () throws(ReactorError) in
+                        let listener = try EdgeListener(
+                            reactor: reactor, gateways: access, census: census, service: service(reactor))
+                        reactor.fleetEdge = listener
+                        return listener
+                    })
             }
             if let error = outcome.wait() { throw error }
         }
@@ -168,46 +167,14 @@ extension Reactor {
     /// Connections that are neither WebSockets nor closed. On the reactor's thread.
     package var connectionsInHTTP: Int { (edge?.connectionsUnderWay ?? 0) + (fleetEdge?.connectionsUnderWay ?? 0) }
 
-    /// Applies new settings, as far as `EdgeListener.replace` says. On the reactor's thread.
-    ///
-    /// - Parameter material: made from `settings.tls`, shared by all reactors.
-    package func replaceEdge(_ settings: EdgeSettings, material: TLSMaterial?) {
-        edge?.replace(settings, material: material)
-    }
-
-    /// The same for connections of other gateways; `settings` has the fleet's TLS.
-    package func replaceFleetEdge(_ settings: EdgeSettings, material: TLSMaterial?) {
-        fleetEdge?.replace(settings, material: material)
-    }
-
     /// TLS handshakes that wait for their turn. On the reactor's thread.
     package var handshakesWaiting: Int { edge?.handshakes.waiting ?? 0 }
 
-    fileprivate func serveGateways(
-        _ descriptors: [Int32], accepts: Bool, settings: EdgeSettings, material: TLSMaterial, access: GatewayAccess,
-        census: ConnectionCensus, handler: any EdgeHandler
-    ) -> ReactorError? {
-        do throws(ReactorError) {
-            let listener = try EdgeListener(
-                reactor: self, settings: settings, material: material, gateways: access, census: census,
-                handler: handler)
-            fleetEdge = listener
-            listener.setAccepting(accepts)
-            for descriptor in descriptors { listener.listen(on: descriptor) }
-            return nil
-        } catch {
-            return error
-        }
-    }
-
     fileprivate func serve(
-        _ descriptors: [Int32], accepts: Bool, settings: EdgeSettings, material: TLSMaterial?, census: ConnectionCensus,
-        handler: any EdgeHandler
+        _ descriptors: [Int32], accepts: Bool, by makeListener: () throws(ReactorError) -> EdgeListener
     ) -> ReactorError? {
         do throws(ReactorError) {
-            let listener = try EdgeListener(
-                reactor: self, settings: settings, material: material, census: census, handler: handler)
-            edge = listener
+            let listener = try makeListener()
             listener.setAccepting(accepts)
             for descriptor in descriptors { listener.listen(on: descriptor) }
             return nil

@@ -2,20 +2,24 @@ import COpenSSL
 
 /// The TLS of one reactor's vhost: the fixed rules, and the material for the next handshake. Reactor thread only.
 ///
-/// Replacing the material affects no existing connection: established connections and handshakes in progress keep what
-/// they began with.
+/// Another material affects no existing connection: established connections and handshakes in progress keep what they
+/// began with.
 final class EdgeTLS {
-    var material: TLSMaterial
+    private let inEffect: () -> TLSMaterial
     /// Set while libwebsockets adopts its socket: OpenSSL begins the handshake before the `SSL` is known elsewhere.
     var adopted: EdgeConnection?
 
     private let isForGateways: Bool
 
-    /// - Parameter isForGateways: the peers are other gateways of the fleet, which speak TLS 1.3.
-    init(_ material: TLSMaterial, isForGateways: Bool = false) {
-        self.material = material
+    /// - Parameters:
+    ///   - isForGateways: the peers are other gateways of the fleet, which speak TLS 1.3.
+    ///   - material: what is in effect.
+    init(isForGateways: Bool, material: @escaping () -> TLSMaterial) {
+        inEffect = material
         self.isForGateways = isForGateways
     }
+
+    var material: TLSMaterial { inEffect() }
 
     /// Configures the server's `SSL_CTX`, which libwebsockets created with the certificate of the start. This object
     /// must outlive it.

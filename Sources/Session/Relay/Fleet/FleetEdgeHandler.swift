@@ -82,35 +82,29 @@ extension RelayServer {
     /// Listens for the other gateways of the fleet (`FLEET_BIND`); call it after `listen`, and not on a reactor.
     ///
     /// - Parameters:
-    ///   - edge: with the fleet's TLS, and otherwise as for clients.
+    ///   - part: with the fleet's TLS, and otherwise as for clients.
     ///   - maximum: of connections.
     ///   - inherited, accepts: as `ReactorPool.listen` says.
     /// - Returns: the port, chosen by the kernel if `port` is 0.
     package func listenForGateways(
-        host: String, port: UInt16, edge: EdgeSettings, material: TLSMaterial, access: GatewayAccess, maximum: Int,
-        inherited: [Int32] = [], accepts: Bool = true
+        host: String, port: UInt16, _ part: EdgePart, access: GatewayAccess, maximum: Int, inherited: [Int32] = [],
+        accepts: Bool = true
     ) throws(ReactorError) -> UInt16 {
-        let refusals = InternalRefusals()
         let census = ConnectionCensus(
             maximum: maximum, maximumPerAddress: maximum,
             handshakes: HandshakeRates(
                 perSecond: Self.gatewayHandshakesPerSecond, perSecondPerAddress: Self.gatewayHandshakesPerSecond))
-        let settings = settings.withLock { $0 }
-        let routers = routers.withLock { $0 }
+        let snapshot = add { $0.adding(gateways: part) }
+        let places = places.withLock { $0 }
         return try pool.listenForGateways(
-            host: host, port: port, settings: edge, material: material, access: access, census: census,
-            inherited: inherited, accepts: accepts
+            host: host, port: port, access: access, census: census, inherited: inherited, accepts: accepts
         ) { reactor in
-            guard let router = routers.first(where: { $0.reactor === reactor }) else {
+            guard let place = places.first(where: { $0.reactor === reactor })?.value else {
                 preconditionFailure("gateways are served where clients are")
             }
-            return FleetEdgeHandler(router.value, settings: settings, refusals: refusals, reactor: reactor)
+            place.serve(with: snapshot)
+            return { place.gateways }
         }
-    }
-
-    /// For a reload: as far as `EdgeListener.replace` says.
-    package func replaceFleetEdge(_ edge: EdgeSettings, material: TLSMaterial) {
-        for reactor in pool.reactors { reactor.submit { reactor.replaceFleetEdge(edge, material: material) } }
     }
 
     /// Each costs a millisecond or two; a gateway that starts again gets its clients' reconnects at once.

@@ -2,7 +2,8 @@ import FleetWire
 package import Reactors
 import Synchronization
 
-/// Passes upgrades that resume a session of another gateway on to that one. Shared by all reactors.
+/// Passes upgrades that resume a session of another gateway on to that one. Shared by all reactors, and made anew by a
+/// reload, with the counts of before.
 package final class FleetRelay: Sendable {
     /// Questions to the directory of sessions at the same time. A client that knows no session can cause one with each
     /// upgrade.
@@ -13,11 +14,15 @@ package final class FleetRelay: Sendable {
     private let whereabouts: any SessionWhereabouts
     private let maximum: Int
     private let limits: @Sendable () -> RelayLimits
-    private let state: Mutex<State>
+    /// What this gateway shows and demands.
+    private let tls: TargetTLS
+    private let counts: Counts
+
+    private final class Counts: Sendable {
+        let state = Mutex(State())
+    }
 
     private struct State {
-        /// What this gateway shows and demands; a reload replaces it.
-        var tls: TargetTLS
         var questions = 0
         /// Upgrades that were passed on, and the WebSockets behind them.
         var current = 0
@@ -35,18 +40,22 @@ package final class FleetRelay: Sendable {
         self.whereabouts = whereabouts
         self.maximum = maximum
         self.limits = limits
-        state = Mutex(State(tls: tls))
+        self.tls = tls
+        counts = Counts()
     }
 
-    /// For later connections.
-    package func replace(_ tls: TargetTLS) { state.withLock { $0.tls = tls } }
+    /// - Parameter tls: for later connections.
+    package init(_ old: FleetRelay, tls: TargetTLS) {
+        (whereabouts, maximum, limits, counts) = (old.whereabouts, old.maximum, old.limits, old.counts)
+        self.tls = tls
+    }
 
     /// Upgrades that are passed on now.
-    package var current: Int { state.withLock { $0.current } }
+    package var current: Int { counts.state.withLock { $0.current } }
 
     /// - Parameter answer: called once, on any thread.
     func find(_ sessionID: String, answer: @escaping @Sendable (Whereabouts) -> Void) {
-        let mayAsk = state.withLock { state in
+        let mayAsk = counts.state.withLock { state in
             guard state.questions < Self.maximumQuestions else { return false }
             state.questions += 1
             return true
@@ -55,24 +64,23 @@ package final class FleetRelay: Sendable {
             return answer(.unavailable(detail: "too many sessions are being looked for", retryAfter: 1))
         }
         whereabouts.find(sessionID) { [self] found in
-            state.withLock { $0.questions -= 1 }
+            counts.state.withLock { $0.questions -= 1 }
             answer(found)
         }
     }
 
     /// - Returns: false above the limit. If it is true, `leave` must be called exactly once.
     func enter() -> Bool {
-        state.withLock { state in
+        counts.state.withLock { state in
             guard state.current < maximum else { return false }
             state.current += 1
             return true
         }
     }
 
-    func leave() { state.withLock { $0.current -= 1 } }
+    func leave() { counts.state.withLock { $0.current -= 1 } }
 
     func destination(_ peer: FleetPeer) -> RelayDestination {
-        RelayDestination(
-            host: peer.host, port: peer.port, tls: state.withLock { $0.tls }, limits: limits())
+        RelayDestination(host: peer.host, port: peer.port, tls: tls, limits: limits())
     }
 }

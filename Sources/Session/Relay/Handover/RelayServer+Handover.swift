@@ -26,7 +26,7 @@ extension RelayServer {
         }
     }
 
-    package var carrier: PrincipalCarrier { settings.withLock { $0.gate.carrier } }
+    package var carrier: PrincipalCarrier { settings.gate.carrier }
 
     // MARK: In the process that is replaced
 
@@ -72,7 +72,7 @@ extension RelayServer {
     /// The ids of sessions that the fleet knows to be here and that don't go: nobody finds them behind the other
     /// process' name.
     package func announcedSessions(but frozen: [FrozenSession]) -> [String] {
-        settings.withLock { $0.directory }.announced(but: Set(frozen.map(\.lease)))
+        settings.directory.announced(but: Set(frozen.map(\.lease)))
     }
 
     /// They go on here, as if nothing had happened.
@@ -82,7 +82,7 @@ extension RelayServer {
     }
 
     /// Another process announces sessions from now on.
-    package func stopAnnouncing() { settings.withLock { $0.directory }.stopAnnouncing() }
+    package func stopAnnouncing() { settings.directory.stopAnnouncing() }
 
     /// Another process goes on with them, or they are lost with it.
     package func release(_ frozen: [FrozenSession]) {
@@ -108,7 +108,7 @@ extension RelayServer {
             closeSocket(target)
             throw error
         }
-        let settings = SessionSettings(settings.withLock { $0 })
+        let settings = SessionSettings(settings)
         let tables = tables.withLock { $0 }
         let table = tables[number % tables.count]
         let carried = Carried(state)

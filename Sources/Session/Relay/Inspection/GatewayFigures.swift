@@ -58,7 +58,7 @@ package struct GatewayFigures: Codable, Sendable, Equatable {
 extension RelayServer {
     package func figures() async -> GatewayFigures {
         let lag = await reactorLag()
-        let settings = settings.withLock { $0 }
+        let settings = settings
         let tally = TallyTotals(settings.metrics.tally.entries)
         return GatewayFigures(
             version: settings.version, time: Reactor.monotonicNow / 1_000_000,

@@ -5,36 +5,25 @@ import Observability
 import Reactors
 import WireText
 
-/// Routes each request of the internal listener on one reactor. Reactor thread only.
+/// What the internal listener's routers have in common, on all reactors and through reloads.
+struct InternalDesk: Sendable {
+    let inspection: GatewayInspection
+    let metrics: PendingWork
+    let console: ConsoleEndpoint
+    let refusals: InternalRefusals
+}
+
+/// Routes each request of the internal listener on one reactor, with the settings of one reload. Reactor thread only.
 ///
 /// Its clients are proxies and tools of the operator. What they repeat of their own clients' requests is untrusted.
 final class InternalRouter: InternalHandler {
-    private let inspection: GatewayInspection
-    private let metrics: PendingWork
-    private let console: ConsoleEndpoint
     private let refusals: InternalRefusals
-    // All from the same reload.
-    private var settings: RelaySettings
-    private var endpoints: [any InternalEndpoint] = []
-    private var signed: SignedAuthorizationEndpoint?
+    private let settings: RelaySettings
+    private let endpoints: [any InternalEndpoint]
+    private let signed: SignedAuthorizationEndpoint?
 
-    /// - Parameters:
-    ///   - metrics: shared by all reactors.
-    ///   - console, refusals: the same.
-    init(
-        settings: RelaySettings, inspection: GatewayInspection, metrics: PendingWork, console: ConsoleEndpoint,
-        refusals: InternalRefusals
-    ) {
-        self.inspection = inspection
-        self.refusals = refusals
-        self.console = console
-        self.settings = settings
-        self.metrics = metrics
-        replace(settings)
-    }
-
-    /// Uses these settings for all further requests.
-    func replace(_ settings: RelaySettings) {
+    init(settings: RelaySettings, desk: InternalDesk) {
+        refusals = desk.refusals
         self.settings = settings
         let record = DecisionRecord(settings)
         signed = settings.signedAuthorization.map {
@@ -46,9 +35,9 @@ final class InternalRouter: InternalHandler {
                 AuthorizationEndpoint($0, record: record, proxies: settings.trustedProxies)
             },
             HealthEndpoint(settings: settings),
-            ProbeEndpoint(inspection: inspection),
-            MetricsEndpoint(inspection: inspection, pending: metrics),
-            settings.servesConsole ? console : nil,
+            ProbeEndpoint(inspection: desk.inspection),
+            MetricsEndpoint(inspection: desk.inspection, pending: desk.metrics),
+            settings.servesConsole ? desk.console : nil,
         ]
         endpoints = made.compactMap(\.self)
     }

@@ -12,7 +12,8 @@ final class SessionTable: TimerTarget {
     static let turnNanoseconds = 2_000_000
 
     /// The gate of the last reload, which also decides about new clients.
-    var gate: Gate
+    var gate: Gate { currentGate() }
+    private let currentGate: () -> Gate
     /// By number.
     private var sessions: [Int: SessionStage] = [:]
     /// Links that close their WebSocket after their session was taken over.
@@ -27,9 +28,7 @@ final class SessionTable: TimerTarget {
     /// Memory for the steps of all sessions, one at a time, so that an idle session holds none.
     let scratch = SessionScratch()
 
-    init(gate: Gate) {
-        self.gate = gate
-    }
+    init(gate: @autoclosure @escaping () -> Gate) { currentGate = gate }
 
     /// What a shutdown waits for.
     var count: Int { sessions.count + links.count + relays.count }
