@@ -143,7 +143,7 @@ let session: [Target] = [
         "Relay", "Accounts", "RelayCore", "Telnet", "Compression", "ProxyProtocol", "AppAttest", "BlockingWork", "DPoP",
         "KeyStore",
         "Admission", "HTTPWire", "WebSocketWire", "FleetWire", "Reactors", "Observability", "PrometheusText",
-        "StateCoding", "StrictJSON", "WireText", logging, deque,
+        "StateCoding", "StrictJSON", "WireText", logging, deque, crypto,
         // The web client's page and the console's, as arrays of bytes in the program.
         resources: [
             .embedInCode("WebClient/index.html"), .embedInCode("WebClient/passkeys.html"),

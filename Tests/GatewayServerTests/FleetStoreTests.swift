@@ -13,6 +13,7 @@ import Testing
 @testable import Admission
 @testable import GatewayServer
 @testable import OperatorTools
+@testable import Relay
 
 @Suite("The database of a serving gateway")
 struct FleetStoreTests {

@@ -10,7 +10,7 @@ enum AdmissionMethodRule {
         "Sources/Gate/Admission/Decision/Principal.swift": ["TicketMethod", "SessionTokenMethod"],
         // Where the session's token is all that a client has, only the gateway that has the session can say who it is.
         "Sources/Gate/Admission/Gate+PassedOn.swift": ["SessionTokenMethod"],
-        "Sources/Session/Relay/Fleet/UpgradeHandler+Fleet.swift": ["SessionTokenMethod"],
+        "Sources/Session/Relay/Fleet/Remote/UpgradeHandler+Fleet.swift": ["SessionTokenMethod"],
         // Issues tickets.
         "Sources/Gate/Admission/Gate.swift": ["TicketMethod"],
         "Sources/Session/Relay/TicketEndpoint.swift": ["TicketMethod"],

@@ -162,8 +162,12 @@ enum ImportTable {
                 "KeyStore", "Admission", "HTTPWire", "WebSocketWire", "FleetWire", "Reactors", "Observability",
                 "PrometheusText", "StateCoding", "StrictJSON", "WireText",
             ],
-            others: ["Logging", "DequeModule", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials"],
-            reason: "Drives the cores on the reactors' connections: no C of any kind, so no Glibc either."),
+            others: [
+                "Logging", "DequeModule", "Crypto", "Dispatch", "Synchronization", "Foundation", "FoundationEssentials",
+            ],
+            reason:
+                "Drives the cores on the reactors' connections: no C of any kind, so no Glibc either. Crypto hashes the names of sessions for the fleet."
+        ),
         ImportRow(
             target: "Settings", isPure: false,
             ours: [

@@ -2,6 +2,7 @@ import Admission
 import FoundationEssentials
 import Logging
 import Observability
+import Relay
 import Settings
 
 extension Gateway {

@@ -2,6 +2,7 @@ import Admission
 import DPoP
 import FoundationEssentials
 import KeyStore
+import Relay
 import Settings
 
 /// The state of access tokens, which is kept through every reload: signing keys, used proofs, and what the settings say
@@ -106,12 +107,6 @@ struct TokenState: Sendable {
 struct CarriedTokenState: Codable, Sendable {
     let life: GatewayLife
     let forRegistrations, forTokens, forResources: CarriedProofs
-}
-
-extension Moment {
-    static var now: Moment {
-        Moment(monotonic: .now, unixMilliseconds: Int64((Date.now.timeIntervalSince1970 * 1_000).rounded(.down)))
-    }
 }
 
 private func signingKeyErrors<Value>(

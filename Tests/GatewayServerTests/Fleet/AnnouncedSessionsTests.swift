@@ -3,7 +3,7 @@ import KeyStore
 import Synchronization
 import Testing
 
-@testable import GatewayServer
+@testable import Relay
 
 /// So that a macro can change the value.
 private final class Box {

@@ -1,5 +1,6 @@
 import Admission
 import KeyStore
+import Relay
 
 /// Tickets with which a player comes back to an account without any of its passkeys.
 extension ControlDesk {

@@ -1,3 +1,4 @@
+import BlockingWork
 import KeyStore
 import Logging
 import Observability

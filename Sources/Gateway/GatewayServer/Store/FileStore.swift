@@ -1,6 +1,8 @@
 import Admission
+import BlockingWork
 import KeyStore
 import KeyStoreSQLite
+import Relay
 import Settings
 
 /// The store of a gateway that is alone: a file.

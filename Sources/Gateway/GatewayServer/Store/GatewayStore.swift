@@ -1,4 +1,5 @@
 import Admission
+import BlockingWork
 import KeyStore
 
 /// The key store that a gateway serves from: a file of its own (``FileStore``), or the database of a fleet

@@ -1,8 +1,7 @@
-import KeyStore
-import Relay
+package import KeyStore
 
 /// What membership means for sessions that can be resumed through every gateway.
-protocol MemberSessions: Sendable {
+package protocol MemberSessions: Sendable {
     /// The gateway has left, or is gone: the sessions of its that are left are lost.
     func gone(_ id: String)
     /// This gateway isn't a member any more.
@@ -14,13 +13,13 @@ protocol MemberSessions: Sendable {
     func areAnnounced(in incarnation: StoreIncarnation) -> Bool
 }
 
-struct LinkedSessions: MemberSessions {
+package struct LinkedSessions: MemberSessions {
     private let store: FleetStore
     private let server: RelayServer
     private let sessions: FleetSessions
     private let directory: SessionDirectory
 
-    init(_ store: FleetStore, _ server: RelayServer, _ sessions: FleetSessions, _ directory: SessionDirectory) {
+    package init(_ store: FleetStore, _ server: RelayServer, _ sessions: FleetSessions, _ directory: SessionDirectory) {
         self.store = store
         self.server = server
         self.sessions = sessions
@@ -29,21 +28,21 @@ struct LinkedSessions: MemberSessions {
 
     /// Clients are told at once. The rows stay until the store has forgotten the gateway, by
     /// `FleetStore.forgetExpired`: who asks for one of these sessions then learns whose it was.
-    func gone(_ id: String) {
+    package func gone(_ id: String) {
         // Where this process was, its successor is, and says itself how it is.
         if !store.member.isFormer(id) { server.gatewayDied(id) }
     }
 
-    func left(_ id: String) async { try? await store.registry.forgetSessions(of: id) }
+    package func left(_ id: String) async { try? await store.registry.forgetSessions(of: id) }
 
-    func isAnswered(at address: String) async -> Bool? {
+    package func isAnswered(at address: String) async -> Bool? {
         guard let address = GatewayAddress(address) else { return false }
         return await server.isAnswered(host: address.host, port: address.port)
     }
 
-    func announceAll(in incarnation: StoreIncarnation?) {
+    package func announceAll(in incarnation: StoreIncarnation?) {
         sessions.announce(in: incarnation) { directory.announceAll() }
     }
 
-    func areAnnounced(in incarnation: StoreIncarnation) -> Bool { sessions.isComplete(in: incarnation) }
+    package func areAnnounced(in incarnation: StoreIncarnation) -> Bool { sessions.isComplete(in: incarnation) }
 }

@@ -99,7 +99,7 @@ extension GatewayFleet {
         guard let database else { return }
         let sessions = link.map { LinkedSessions(database, server, $0.sessions, state.directory) }
         let member = FleetMember(
-            database, name: "\(Self.hostName):\(port)", sessions: sessions,
+            database, name: "\(Self.hostName):\(port)", version: Gateway.version, sessions: sessions,
             mayBeForgotten: { [holdings] in holdings?.noteAllAgain() }, logger: logger
         ) { [drain = state.drain, leases = state.leases] in
             GatewayMember.Report(

@@ -2,7 +2,6 @@ import Crypto
 package import KeyStore
 package import Logging
 import Observability
-package import Relay
 import Synchronization
 import WireText
 
@@ -37,7 +36,8 @@ package final class FleetSessions: SessionAnnouncer, SessionWhereabouts {
         self.init(store, member: FleetMemberID(gateway), members: members, logger: logger)
     }
 
-    init(_ store: any SharedSessionDirectory, member: FleetMemberID, members: any FleetMembers, logger: Logger) {
+    package init(_ store: any SharedSessionDirectory, member: FleetMemberID, members: any FleetMembers, logger: Logger)
+    {
         self.store = store
         self.member = member
         self.members = members
@@ -86,7 +86,7 @@ package final class FleetSessions: SessionAnnouncer, SessionWhereabouts {
     }
 
     /// Whether the store has all changes.
-    var isSettled: Bool { state.withLock { $0.isSettled } }
+    package var isSettled: Bool { state.withLock { $0.isSettled } }
 
     /// Changes that aren't written yet.
     package var pendingCount: Int { state.withLock { $0.count } }

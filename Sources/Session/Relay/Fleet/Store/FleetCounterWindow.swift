@@ -1,5 +1,5 @@
 import BlockingWork
-import KeyStore
+package import KeyStore
 import Synchronization
 
 /// This gateway's window of counters in the store of its fleet. When another gateway has gone, what is recorded may be
@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// A gateway that another one has seen in no heartbeat isn't missed, and one that has died is missed as late as it
 /// counts as dead. A gateway that starts before that is taken for the same one, started again.
-final class FleetCounterWindow: CounterWindowStore {
+package final class FleetCounterWindow: CounterWindowStore {
     private static let threads = BlockingThreads("counter-window")
 
     private let store: any SharedCounterWindowStore
@@ -33,7 +33,7 @@ final class FleetCounterWindow: CounterWindowStore {
 
     init(_ store: any SharedCounterWindowStore) { self.store = store }
 
-    func putInForce(_ window: CounterWindow, after former: CounterWindow?) throws(KeyRegistryError) {
+    package func putInForce(_ window: CounterWindow, after former: CounterWindow?) throws(KeyRegistryError) {
         try own.withLock { own throws(KeyRegistryError) in
             do throws(KeyRegistryError) {
                 try store.putInForce(window, after: former)

@@ -1,38 +1,35 @@
-import Admission
-import BlockingWork
-import KeyStore
-import Logging
+package import Admission
+package import BlockingWork
+package import KeyStore
+package import Logging
 import Observability
-import Reactors
-import Settings
-import Synchronization
-import WireText
+package import Synchronization
 
 /// The store of a fleet as a serving gateway uses it: what this gateway shares with the others, and what it knows of it
-/// without asking. It names no database: `FleetStore+PostgreSQL` opens one.
-final class FleetStore: Sendable {
+/// without asking. It names no database: whoever makes it opens one.
+package final class FleetStore: Sendable {
     /// Signatures that wait for a thread at most.
     private static let maximumComputations = 256
 
     /// For the operator.
-    let name: String
+    package let name: String
     /// Of this process, among the fleet's gateways.
-    let member: FleetMemberID
-    let registry: any FleetStorage
-    let fleet: Fleet
+    package let member: FleetMemberID
+    package let registry: any FleetStorage
+    package let fleet: Fleet
     /// What this gateway knows of players' accounts.
-    let knownAccounts: AccountStandings
-    let grants: KnownGrants
-    let blocks: FleetBlocks
-    let counterWindow: FleetCounterWindow
+    package let knownAccounts: AccountStandings
+    package let grants: KnownGrants
+    package let blocks: FleetBlocks
+    package let counterWindow: FleetCounterWindow
     /// Rings when another process has changed something.
-    let alarm: Alarm
+    package let alarm: Alarm
     private let upkeep: FleetUpkeep
     /// Between two beats of the witness, at least. Its file is written as often.
     private static let witnessPause: Duration = .seconds(10)
     private let nextWitness = Mutex(ContinuousClock.now)
     /// Of the last ``checkErasing()``.
-    let mayErase = Mutex(false)
+    package let mayErase = Mutex(false)
     private let isFailing = Mutex(false)
     private let unreadable = Mutex(0)
     private let logger: Logger
@@ -44,18 +41,20 @@ final class FleetStore: Sendable {
     ///   - upkeep: the same store, with connections of its own.
     ///   - alarm: rings when another process has changed something.
     ///   - member: the id of the process that this one replaces.
-    init(
+    ///   - kinds: of entries of the block list that this gateway can read.
+    ///   - signers: threads that verify signatures.
+    package init(
         _ registry: any FleetStorage, upkeep: @autoclosure () -> any FleetStorage, name: String, alarm: Alarm,
-        member: String?, logger: Logger
-    ) throws(GatewayError) {
+        member: String?, kinds: [BlockListKind], signers: Int, logger: Logger
+    ) throws(KeyRegistryError) {
         self.member = FleetMemberID(member)
         (self.name, self.alarm, self.logger, self.registry) = (name, alarm, logger, registry)
         do throws(KeyRegistryError) {
-            fleet = try Self.join(registry)
-            blocks = try FleetBlocks(registry, logger: logger)
+            fleet = try Self.join(registry, signers: signers)
+            blocks = try FleetBlocks(registry, kinds: kinds, logger: logger)
         } catch {
             registry.close()
-            throw .fleetStore(name, error.cause)
+            throw error
         }
         counterWindow = FleetCounterWindow(registry)
         knownAccounts = AccountStandings { registry.standing(ofAccount: $0, then: $1) }
@@ -63,7 +62,7 @@ final class FleetStore: Sendable {
         grants = KnownGrants(registry) { [standings = fleet.standings] in standings.isCurrent(at: .now) }
     }
 
-    private static func join(_ registry: any FleetStorage) throws(KeyRegistryError) -> Fleet {
+    private static func join(_ registry: any FleetStorage, signers: Int) throws(KeyRegistryError) -> Fleet {
         let asked = MonotonicTime.now
         let present = try registry.presentBlocking()
         let answered = MonotonicTime.now
@@ -71,14 +70,14 @@ final class FleetStore: Sendable {
         let secrets = try FleetSecretStore(registry).keepUp(at: present.time)
         let identity = FleetIdentity(
             present.incarnation, began: present.began, secrets: secrets, clock: clock, at: answered)
-        let threads = BlockingThreads("signatures", count: Cores.count, maximumWaiting: maximumComputations)
+        let threads = BlockingThreads("signatures", count: signers, maximumWaiting: maximumComputations)
         return Fleet(registry: registry, identity: identity, now: { .now }) { threads.start($0) }
     }
 
     // MARK: Upkeep
 
     /// Reads the secrets again, and makes the next generation if it is due. Blocks.
-    func keepSecrets(_ logger: Logger) {
+    package func keepSecrets(_ logger: Logger) {
         do throws(KeyRegistryError) {
             fleet.identity.replace(try FleetSecretStore(registry).keepUp(at: fleet.identity.time(at: .now)))
             isFailing.withLock { $0 = false }
@@ -112,16 +111,12 @@ final class FleetStore: Sendable {
     }
 
     /// Has the database confirm what this gateway is a witness of, if that is due.
-    func keepWitness() async throws(KeyRegistryError) {
+    package func keepWitness() async throws(KeyRegistryError) {
         if isWitnessDue() { try await registry.keepWitness() }
     }
 
     /// Has the database forget what has expired, if no other gateway does.
-    func forgetExpired() async throws(KeyRegistryError) {
+    package func forgetExpired() async throws(KeyRegistryError) {
         try await upkeep.run(expiredAt: fleet.identity.time(at: .now) - FleetClock.tolerance)
     }
-}
-
-extension MonotonicTime {
-    static var now: MonotonicTime { MonotonicTime(nanoseconds: Reactor.monotonicNow) }
 }

@@ -7,20 +7,20 @@ import WireText
 /// It goes to the process that takes over, as the sessions do: so every row says the truth before and after, without a
 /// write. What stays behind has another id from then on, and says nothing under the former one: neither that it is well
 /// nor that it leaves.
-final class FleetMemberID: Sendable {
+package final class FleetMemberID: Sendable {
     private static let byteCount = 16
 
     private let ids: Mutex<(current: String, former: String?)>
 
     /// - Parameter id: of the process that this one replaces; nil: a new one.
-    init(_ id: String? = nil) { ids = Mutex((id ?? Self.make(), nil)) }
+    package init(_ id: String? = nil) { ids = Mutex((id ?? Self.make(), nil)) }
 
     private static func make() -> String { Hexadecimal.encode(RandomBytes.make(byteCount)) }
 
-    var current: String { ids.withLock { $0.current } }
+    package var current: String { ids.withLock { $0.current } }
 
     /// Whether another process has it now.
     func isFormer(_ id: String) -> Bool { ids.withLock { $0.former }?.utf8.elementsEqual(id.utf8) ?? false }
 
-    func renew() { ids.withLock { $0 = (Self.make(), $0.current) } }
+    package func renew() { ids.withLock { $0 = (Self.make(), $0.current) } }
 }

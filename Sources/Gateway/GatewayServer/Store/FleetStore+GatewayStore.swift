@@ -1,5 +1,7 @@
 import Admission
+import BlockingWork
 import KeyStore
+import Relay
 import Synchronization
 
 extension FleetStore: GatewayStore {
@@ -42,3 +44,5 @@ extension FleetStore: GatewayStore {
 
     func failure(_ reason: String) -> GatewayError { .fleetStore(name, reason) }
 }
+
+extension FleetFeed: RevocationSource {}

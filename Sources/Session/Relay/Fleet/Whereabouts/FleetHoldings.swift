@@ -1,10 +1,10 @@
-import Admission
-import KeyStore
-import Logging
+package import Admission
+import BlockingWork
+package import KeyStore
+package import Logging
 import Observability
-import Relay
 import Synchronization
-import WireText
+package import WireText
 
 /// `MAX_SESSIONS_PER_DEVICE` in the whole fleet. Each gateway notes in the store how many sessions each client has at
 /// it, and looks up those of a client that begins one.
@@ -15,7 +15,7 @@ import WireText
 /// begins. While the store doesn't answer each gateway keeps the limit by itself.
 ///
 /// Changes are gathered and written by one task, so that a write costs the same however many there are.
-final class FleetHoldings: FleetSessionCounts {
+package final class FleetHoldings: FleetSessionCounts {
     static let gathering: Duration = .milliseconds(50)
     /// Between two looks for sessions to end, and before a failed write is repeated.
     static let interval: Duration = .milliseconds(500)
@@ -75,17 +75,17 @@ final class FleetHoldings: FleetSessionCounts {
     private var gateway: String { member.current }
 
     /// Whose sessions are counted; once, before the first session.
-    func attach(_ directory: SessionDirectory) { state.withLock { $0.directory = directory } }
+    package func attach(_ directory: SessionDirectory) { state.withLock { $0.directory = directory } }
 
     // MARK: Changes
 
-    func changed(_ owner: Identity) { wait(for: owner, nil) }
+    package func changed(_ owner: Identity) { wait(for: owner, nil) }
 
-    func began(_ owner: SessionOwner, from address: IPAddress, excess: @escaping @Sendable () -> Void) {
+    package func began(_ owner: SessionOwner, from address: IPAddress, excess: @escaping @Sendable () -> Void) {
         wait(for: owner.identity, Newcomer(owner: owner, address: address, close: excess))
     }
 
-    func isElsewhere(_ owner: Identity, answer: @escaping @Sendable (Bool) -> Void) {
+    package func isElsewhere(_ owner: Identity, answer: @escaping @Sendable (Bool) -> Void) {
         let mayAsk = state.withLock { state in
             guard state.questions < Self.maximumQuestions else { return false }
             state.questions += 1
@@ -113,7 +113,7 @@ final class FleetHoldings: FleetSessionCounts {
     // MARK: The task
 
     /// Until it is cancelled.
-    func run() async {
+    package func run() async {
         var known = incarnation()
         while !Task.isCancelled {
             await alarm.pause(atMost: Self.interval)
@@ -144,7 +144,7 @@ final class FleetHoldings: FleetSessionCounts {
     }
 
     /// The store may have lost what it was told.
-    func noteAllAgain() {
+    package func noteAllAgain() {
         state.withLock { state in
             for owner in state.written.values where state.waiting[owner] == nil { state.waiting[owner] = [] }
         }
@@ -255,18 +255,18 @@ final class FleetHoldings: FleetSessionCounts {
 extension FleetHoldings {
     /// In the process that is replaced: until it is taken back or ``beginAnew()`` nothing is written, and no session is
     /// ended for another gateway. A turn that is under way ends first: see ``isBusy``.
-    func hold(_ isHeld: Bool) {
+    package func hold(_ isHeld: Bool) {
         state.withLock { $0.isHeld = isHeld }
         alarm.ring()
     }
 
-    var isBusy: Bool { state.withLock { $0.isBusy } }
+    package var isBusy: Bool { state.withLock { $0.isBusy } }
 
     /// Clients of which the store may have a row of this gateway.
-    var noted: [HolderMark] { state.withLock { Array($0.written.keys) + $0.inherited } }
+    package var noted: [HolderMark] { state.withLock { Array($0.written.keys) + $0.inherited } }
 
     /// The rows are the other process' from now on. What is left here is noted under this one's new id.
-    func beginAnew() {
+    package func beginAnew() {
         state.withLock { state in
             for owner in state.written.values where state.waiting[owner] == nil { state.waiting[owner] = [] }
             (state.written, state.inherited) = ([:], [])
@@ -275,9 +275,9 @@ extension FleetHoldings {
     }
 
     /// In the process that replaces another, before `run`.
-    func inherit(_ noted: [HolderMark]) { state.withLock { $0.inherited.formUnion(noted) } }
+    package func inherit(_ noted: [HolderMark]) { state.withLock { $0.inherited.formUnion(noted) } }
 
-    convenience init(of fleet: FleetStore, _ logger: Logger) {
+    package convenience init(of fleet: FleetStore, _ logger: Logger) {
         self.init(
             fleet.registry, member: fleet.member, incarnation: { fleet.fleet.identity.incarnation }, logger: logger)
     }

@@ -1,8 +1,10 @@
+import BlockingWork
 import KeyStore
 import KeyStorePostgreSQL
 import Logging
 import Observability
 import PostgreSQL
+import Relay
 import Settings
 
 extension FleetStore {
@@ -34,11 +36,16 @@ extension FleetStore {
         let witness = RefreshWitnessKeeper(in: folder) { problem in
             logger.warning("witness of the database's past: \(problem)")
         }
-        try self.init(
-            PostgreSQLKeyRegistry(driver, sealing: sealing, witness: witness, observer: observer),
-            upkeep: PostgreSQLKeyRegistry(
-                PostgreSQLDriver(configuration.upkeepOptions), sealing: sealing, observer: observer),
-            name: name, alarm: alarm, member: member, logger: logger)
+        do throws(KeyRegistryError) {
+            try self.init(
+                PostgreSQLKeyRegistry(driver, sealing: sealing, witness: witness, observer: observer),
+                upkeep: PostgreSQLKeyRegistry(
+                    PostgreSQLDriver(configuration.upkeepOptions), sealing: sealing, observer: observer),
+                name: name, alarm: alarm, member: member, kinds: [ConfiguredMethod].all.blockListKinds,
+                signers: Cores.count, logger: logger)
+        } catch {
+            throw .fleetStore(name, error.cause)
+        }
     }
 
     private static func checkSchema(_ configuration: FleetStoreConfiguration) throws(GatewayError) {

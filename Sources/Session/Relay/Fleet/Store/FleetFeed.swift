@@ -1,24 +1,24 @@
 import Admission
-import KeyStore
+package import KeyStore
 
 /// The feed of a fleet's changes, as this gateway hears it: its revocations go to the sessions, and the rest to what
 /// the gateway remembers of the store.
 ///
 /// What couldn't be loaded stays in `unheard`, and the next call goes on with it.
-actor FleetFeed: RevocationSource {
+package actor FleetFeed {
     private let store: FleetStore
     private let feed: any StoreFeed
     private var unheard = StoreNews()
     private var isBusy = false
 
-    init(_ store: FleetStore) {
+    package init(_ store: FleetStore) {
         self.store = store
         feed = store.registry.makeFeed()
     }
 
-    nonisolated var longestPause: Duration { feed.longestPause }
+    package nonisolated var longestPause: Duration { feed.longestPause }
 
-    func ifChanged() async throws(KeyRegistryError) -> StoreRevocations? {
+    package func ifChanged() async throws(KeyRegistryError) -> StoreRevocations? {
         // Calls don't overlap: an answer has what was unheard at its end.
         guard !isBusy else { return nil }
         isBusy = true

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Ends one task's pause early. A ring before the pause isn't lost.
-final class Alarm: Sendable {
+package final class Alarm: Sendable {
     private struct State {
         var hasRung = false
         var sleeper: Task<Void, Never>?
@@ -9,8 +9,10 @@ final class Alarm: Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// From any thread.
-    func ring() {
+    package func ring() {
         let sleeper = state.withLock { state in
             state.hasRung = true
             return state.sleeper
@@ -19,7 +21,7 @@ final class Alarm: Sendable {
     }
 
     /// Returns after this time, at the next ring, or when the task is cancelled. For one task.
-    func pause(atMost limit: Duration) async {
+    package func pause(atMost limit: Duration) async {
         let sleeper = Task { _ = try? await Task.sleep(for: limit) }
         let hasRung = state.withLock { state in
             state.sleeper = sleeper

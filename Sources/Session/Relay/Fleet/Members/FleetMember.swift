@@ -1,15 +1,15 @@
 import Admission
-import KeyStore
-import Logging
+import BlockingWork
+package import KeyStore
+package import Logging
 import Observability
-import Relay
 import Synchronization
 import WireText
 
 /// This gateway among those of its fleet. Once a second it tells the store how it is, and learns how the others are.
 ///
 /// A missed beat is no error: the next one makes up for it. Beats run as a task of the service, never on a reactor.
-final class FleetMember: Sendable {
+package final class FleetMember: Sendable {
     static let interval: Duration = .seconds(1)
     /// Of the last statement, at the end of the shutdown.
     private static let leaveMilliseconds = 1_000
@@ -17,6 +17,7 @@ final class FleetMember: Sendable {
     private let store: FleetStore
     /// For the operator.
     private let name: String
+    private let version: String
     private let joined = MonotonicTime.now
     private let logger: Logger
     private let report: @Sendable () -> GatewayMember.Report
@@ -46,13 +47,13 @@ final class FleetMember: Sendable {
     }
 
     /// - Parameters:
-    ///   - name: for the operator.
+    ///   - name, version: for the operator.
     ///   - sessions: is told of what matters for sessions that the gateways have in common.
     ///   - mayBeForgotten: called after the first beat, and whenever the others may have taken this gateway for dead or
     ///     the store may have lost what it was told.
     ///   - report: how this gateway is; its address and whether it leaves are added.
-    init(
-        _ store: FleetStore, name: String, sessions: (any MemberSessions)? = nil,
+    package init(
+        _ store: FleetStore, name: String, version: String, sessions: (any MemberSessions)? = nil,
         mayBeForgotten: @escaping @Sendable () -> Void = {}, logger: Logger,
         report: @escaping @Sendable () -> GatewayMember.Report
     ) {
@@ -61,7 +62,7 @@ final class FleetMember: Sendable {
         self.mayBeForgotten = mayBeForgotten
         self.logger = logger
         self.report = report
-        self.name = name
+        (self.name, self.version) = (name, version)
     }
 
     private var membership: GatewayMembership { state.withLock { self.membership(in: $0) } }
@@ -69,36 +70,36 @@ final class FleetMember: Sendable {
     /// One name for two rows would be read as a gateway that has started anew.
     private func membership(in state: State) -> GatewayMembership {
         .init(
-            id: store.member.current, name: state.isReplaced ? name + " (replaced)" : name, version: Gateway.version)
+            id: store.member.current, name: state.isReplaced ? name + " (replaced)" : name, version: version)
     }
 
     /// Of this process, among the fleet's gateways.
-    var id: String { store.member.current }
+    package var id: String { store.member.current }
 
     // MARK: What the others are
 
     /// From memory, for any thread.
-    var silent: SilentGateways { state.withLock { $0.silent } }
+    package var silent: SilentGateways { state.withLock { $0.silent } }
 
     // MARK: What this one is
 
     /// Where other gateways reach this one; told at once.
-    func announce(address: String?) {
+    package func announce(address: String?) {
         state.withLock { $0.address = address }
         alarm.ring()
     }
 
     /// Tells of a change at once.
-    func hurry() { alarm.ring() }
+    package func hurry() { alarm.ring() }
 
     /// From now on the sessions that are left are closed.
-    func beginLeaving() {
+    package func beginLeaving() {
         state.withLock { $0.isLeaving = true }
         alarm.ring()
     }
 
     /// Another process has this one's id and address. What is left here is told under a new id, until it ends.
-    func handedOver() {
+    package func handedOver() {
         state.withLock { state in
             store.member.renew()
             (state.isReplaced, state.isLeaving, state.address) = (true, true, nil)
@@ -107,7 +108,7 @@ final class FleetMember: Sendable {
     }
 
     /// Until it is cancelled.
-    func run() async {
+    package func run() async {
         while !Task.isCancelled {
             await beat()
             await alarm.pause(atMost: Self.interval)
@@ -208,7 +209,7 @@ final class FleetMember: Sendable {
     }
 
     /// The last step of a shutdown, after `run` was cancelled. If it fails, the others see the heartbeats end.
-    func leave() async {
+    package func leave() async {
         do throws(KeyRegistryError) {
             try await store.registry.leave(membership, within: Self.leaveMilliseconds)
         } catch {
