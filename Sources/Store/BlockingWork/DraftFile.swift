@@ -30,17 +30,23 @@ package struct DraftFile: Sendable {
     ///   - replacing: whether it takes the place of a file of this name. If not, such a file is a fault:
     ///     ``FileFault/exists``.
     package func publish(as target: String, in directory: String, replacing: Bool) throws(FileFault) {
-        try synchronize()
         // A link, unlike a renaming, doesn't replace a file that has come meanwhile.
         if replacing {
-            guard rename(path, target) == 0 else { throw .now("\(target) can't be replaced") }
+            try replace(target)
         } else {
+            try synchronize()
             guard link(path, target) == 0 else {
                 throw errno == EEXIST ? .exists : .now("\(target) can't be created")
             }
             remove()
         }
         try Self.synchronize(directory: directory)
+    }
+
+    /// After this and a power cut, all of the draft has the name, or the former file still has.
+    package func replace(_ target: String) throws(FileFault) {
+        try synchronize()
+        guard rename(path, target) == 0 else { throw .now("\(target) can't be replaced") }
     }
 
     private func synchronize() throws(FileFault) {

@@ -46,6 +46,9 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry, CounterWindowStore 
         /// The same for counters, sign-ins and refreshes: all that a gateway has under way at once may wait for a disk
         /// that is slow for a moment.
         package var maximumWaitingRequests = 256
+        /// Of the file beside the store that counts uses of refresh tokens; an older one is made anew
+        /// (``RefreshPlace``).
+        package var maximumRefreshFileAge = Duration.seconds(10)
 
         package init() {}
     }
@@ -77,7 +80,7 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry, CounterWindowStore 
         let file = try SQLiteStoreFile(path: path, creating: creating)
         self.path = path
         self.limits = limits
-        refreshPlace = RefreshPlace(of: path)
+        refreshPlace = RefreshPlace(of: path, maximumAge: creating ? limits.maximumRefreshFileAge : nil)
         unsynced = UnsyncedWrites(inWAL: path + "-wal")
         // The order matters: the first connection creates the schema and the WAL, which read-only connections can't do.
         administration = try SQLiteConnectionPool(
@@ -96,6 +99,8 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry, CounterWindowStore 
             observer?.watching(.checkpoint))
         try checkRefreshPlace()
     }
+
+    deinit { leaveRefreshPlace() }
 
     /// - parameter deadline: for the locks; nil means the busy limit of administration, starting now. The calls below
     ///   use the same.

@@ -8,14 +8,34 @@ extension SQLiteKeyDatabase {
     /// When the store is opened: ends all families of an older copy. One without any gets another history, too: those
     /// that begin in it would follow uses that it doesn't have.
     func checkRefreshPlace() throws(KeyRegistryError) {
-        let known = try refreshPlace.read()
-        let isRight = try administration.use { database in
-            if known == nil, try RefreshTable.isEmpty(in: database) { return true }
-            return RefreshPlace.accepts(try RefreshTable.history(in: database), after: known)
+        guard try !administration.use({ try isRefreshPlaceRight($0) }) else { return renewRefreshPlace() }
+        try administer(until: nil) { database in
+            // Another process may have committed the first family meanwhile.
+            guard try !isRefreshPlaceRight(database) else { return }
+            try RefreshTable.beginAnew(in: database)
+            refreshPlace.remove()
         }
-        guard !isRight else { return }
-        try administer(until: nil) { try RefreshTable.beginAnew(in: $0) }
-        refreshPlace.remove()
+    }
+
+    private func isRefreshPlaceRight(_ database: Database) throws -> Bool {
+        let known = try refreshPlace.read()
+        let stored = try RefreshTable.history(in: database)
+        if known == nil, stored.changes == 0, try RefreshTable.isEmpty(in: database) { return true }
+        return RefreshPlace.accepts(stored, after: known)
+    }
+
+    /// When the store is closed.
+    func leaveRefreshPlace() {
+        if refreshPlace.isRenewed { renewRefreshPlace() }
+    }
+
+    /// Not where the lock is taken for long.
+    private func renewRefreshPlace() {
+        guard let known = try? refreshPlace.read() else { return }
+        try? administration.transaction(until: .now() + .milliseconds(limits.busyMilliseconds)) { database in
+            let history = try RefreshTable.history(in: database)
+            if history.id == known.id { refreshPlace.renew(history) }
+        }
     }
 
     /// In a transaction of ``change(until:_:)``, as the two below.
@@ -99,6 +119,7 @@ extension SQLiteKeyDatabase {
         var history: (before: RefreshHistory, after: RefreshHistory)?
         let result = try administer(until: deadline) { database in
             let before = try RefreshTable.history(in: database)
+            refreshPlace.renewIfOld(before)
             let result = try body(database)
             history = (before, try RefreshTable.history(in: database))
             return result
