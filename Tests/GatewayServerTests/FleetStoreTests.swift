@@ -217,6 +217,14 @@ struct FleetStoreTests {
         #expect(try session.run("SELECT beats FROM portcullis.refresh_witness", []).only().integer(0) == 1)
     }
 
+    @Test func `lets the witness beat when the database answers again`() {
+        let beats = WitnessBeats()
+        #expect(beats.isDue())
+        #expect(!beats.isDue())
+        beats.hasten()
+        #expect(beats.isDue())
+    }
+
     // MARK: The window of counters
 
     private func recorded(_ session: PostgreSQLConnection) throws -> (size: Int64, epoch: Int64) {

@@ -25,6 +25,8 @@ extension PostgreSQLKeyRegistry: SharedMembership {
     }
 
     package func leave(_ member: Membership, within milliseconds: Int) async throws(KeyRegistryError) {
+        // It is the last that a gateway does.
+        await witness.keep()
         try await answer(.leave, [.text(member.id)], within: milliseconds) { _ in }
     }
 }

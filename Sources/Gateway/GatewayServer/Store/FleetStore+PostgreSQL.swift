@@ -18,7 +18,7 @@ extension FleetStore {
         folder: String? = nil, logger: Logger
     ) throws(GatewayError) {
         let name = "\(configuration)"
-        let alarm = Alarm()
+        let (alarm, beats) = (Alarm(), WitnessBeats())
         guard let sealing = SealedSecrets(keys: configuration.secretKeys) else {
             throw .fleetStore(name, FleetStoreConfiguration.unusableSecretKeys)
         }
@@ -28,6 +28,8 @@ extension FleetStore {
             case .notified: alarm.ring()
             case .reachable:
                 logger.notice("the database answers")
+                // It may be an older copy.
+                beats.hasten()
                 alarm.ring()
             case .unreachable(let reason):
                 logger.error("the database can't be reached", metadata: [LogKeys.error: "\(reason)"])
@@ -41,8 +43,8 @@ extension FleetStore {
                 PostgreSQLKeyRegistry(driver, sealing: sealing, witness: witness, observer: observer),
                 upkeep: PostgreSQLKeyRegistry(
                     PostgreSQLDriver(configuration.upkeepOptions), sealing: sealing, observer: observer),
-                name: name, alarm: alarm, member: member, kinds: [ConfiguredMethod].all.blockListKinds,
-                signers: Cores.count, logger: logger)
+                name: name, alarm: alarm, witnessBeats: beats, member: member,
+                kinds: [ConfiguredMethod].all.blockListKinds, signers: Cores.count, logger: logger)
         } catch {
             throw .fleetStore(name, error.cause)
         }

@@ -62,7 +62,8 @@ extension PostgreSQLSchema.Migration {
 
         -- The epoch of the families that are good. What is committed next is so under the mode that the row has then.
         CREATE FUNCTION portcullis.refresh_epoch(
-            witness bytea DEFAULT NULL, seen int8 DEFAULT NULL, histories bytea[] DEFAULT NULL
+            witness bytea DEFAULT NULL, seen int8 DEFAULT NULL, reached int8 DEFAULT NULL, run int8 DEFAULT NULL,
+            histories bytea[] DEFAULT NULL
         ) RETURNS int8 LANGUAGE plpgsql AS $$
         DECLARE
             known record;
@@ -72,7 +73,7 @@ extension PostgreSQLSchema.Migration {
         BEGIN
             SELECT * INTO STRICT known FROM portcullis.refresh_home;
             IF known.place = here AND known.timeline = line AND known.standbys = names AND known.marked = known.mark
-                AND NOT portcullis.has_gone_back(known.history, witness, seen, histories)
+                AND NOT portcullis.has_gone_back(known.history, witness, seen, reached, run, histories)
             THEN
                 RETURN known.epoch;
             END IF;
@@ -81,7 +82,7 @@ extension PostgreSQLSchema.Migration {
             UPDATE portcullis.refresh_home SET marked = mark, place = here, timeline = line, standbys = names;
             IF known.place <> here OR known.marked IS DISTINCT FROM known.mark
                 OR known.timeline <> line AND NOT portcullis.was_waited_for(known.standbys)
-                OR portcullis.has_gone_back(known.history, witness, seen, histories)
+                OR portcullis.has_gone_back(known.history, witness, seen, reached, run, histories)
             THEN
                 RETURN portcullis.begin_epoch();
             END IF;
@@ -235,7 +236,7 @@ extension PostgreSQLSchema.Migration {
         -- 0 begun, 1 the account or what begins it has ended
         CREATE FUNCTION portcullis.begin_family(
             id bytea, of_account bytea, of_kind int8, of_beginner bytea, of_key bytea, new_hash bytea, began int8,
-            new_expires int8, latest int8, witness bytea, seen int8, histories bytea[]
+            new_expires int8, latest int8, witness bytea, seen int8, reached int8, run int8, histories bytea[]
         ) RETURNS int8 LANGUAGE plpgsql AS $$
         DECLARE
             closed int8;
@@ -244,7 +245,7 @@ extension PostgreSQLSchema.Migration {
             idle bytea[];
         BEGIN
             PERFORM portcullis.wait_for_disk();
-            present := portcullis.refresh_epoch(witness, seen, histories);
+            present := portcullis.refresh_epoch(witness, seen, reached, run, histories);
             SELECT a.closed_at INTO closed FROM portcullis.account a WHERE a.account_id = of_account FOR UPDATE;
             IF NOT FOUND OR closed IS NOT NULL THEN RETURN 1; END IF;
             -- It may have waited for the row.
@@ -279,7 +280,7 @@ extension PostgreSQLSchema.Migration {
             proof_home bytea, proof_kind int8, proof_bytes bytea, proof_expires int8, home_id bytea, mark_kind int8,
             mark_bytes bytea, mark_expires int8, of_mark bytea, new_count int8, new_flags int8, used int8, id bytea,
             of_account bytea, of_key bytea, new_hash bytea, began int8, new_expires int8, latest int8,
-            witness bytea, seen int8, histories bytea[],
+            witness bytea, seen int8, reached int8, run int8, histories bytea[],
             OUT proof_spending int8, OUT spending int8, OUT outcome int8, OUT stored int8
         ) LANGUAGE plpgsql AS $$
         BEGIN
@@ -300,7 +301,7 @@ extension PostgreSQLSchema.Migration {
             IF outcome <> 0 THEN RETURN; END IF;
             IF portcullis.begin_family(
                 id, of_account, \(RefreshBeginner.Kind.passkey.rawValue), of_mark, of_key, new_hash, began,
-                new_expires, latest, witness, seen, histories) <> 0
+                new_expires, latest, witness, seen, reached, run, histories) <> 0
             THEN outcome := 2; END IF;
         END $$;
 
@@ -312,7 +313,7 @@ extension PostgreSQLSchema.Migration {
         CREATE FUNCTION portcullis.use_family(
             home_id bytea, mark_kind int8, mark_bytes bytea, mark_expires int8, of_id bytea, of_key bytea,
             of_hash bytea, next_hash bytea, next_sealed bytea, used int8, next_expires int8, repeat_milliseconds int8,
-            latest int8, witness bytea, seen int8, histories bytea[],
+            latest int8, witness bytea, seen int8, reached int8, run int8, histories bytea[],
             OUT outcome int8, OUT owner bytea, OUT began_as int8, OUT began_with bytea, OUT good_sealed bytea, OUT expires int8, OUT owner_origin int8, OUT owner_proof bytea,
             OUT owner_closed boolean, OUT spending int8
         ) LANGUAGE plpgsql AS $$
@@ -327,7 +328,7 @@ extension PostgreSQLSchema.Migration {
             END IF;
             -- A mark doesn't wait; this does, and comes after it.
             PERFORM portcullis.wait_for_disk();
-            present := portcullis.refresh_epoch(witness, seen, histories);
+            present := portcullis.refresh_epoch(witness, seen, reached, run, histories);
             SELECT f.* INTO known FROM portcullis.refresh_family f WHERE f.family_id = of_id AND f.epoch = present
             FOR UPDATE;
             IF NOT FOUND THEN outcome := 2; RETURN; END IF;

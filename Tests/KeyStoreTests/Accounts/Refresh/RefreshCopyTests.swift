@@ -98,6 +98,93 @@ struct RefreshCopyTests {
         #expect(try await eventually { try await store.use(.sample(1, to: 2)) } == .unknown)
     }
 
+    /// Keeps a copy of the files, has the running server do something that the copy lacks, and goes back to it.
+    private func goBack(behind lost: () async throws -> Void) async throws {
+        try await server.crash()
+        try await server.takeSnapshot()
+        try await server.start()
+        // A driver may need a moment to notice.
+        _ = try await eventually { try await database.registry.families(of: .sample(1)) }
+        try await lost()
+        try await server.crash()
+        try server.rollBack()
+        try await server.start()
+        // It has written more than it lacks.
+        try server.session().run("CREATE TABLE public.filler AS SELECT generate_series(1, 100000)")
+    }
+
+    @Test func `end with a snapshot that lacks only one use, without a beat`() async throws {
+        let store = database.registry
+        try await goBack {
+            let use = try await eventually { try await store.use(.sample(1, to: 2)) }
+            try #require(use.isRotated)
+        }
+        #expect(try await eventually { try await store.use(.sample(1, to: 3)) } == .unknown)
+        #expect(try epoch(on: server) == "2")
+        #expect(try await store.begin(.sample(2)) == .begun)
+        #expect(try await store.use(.sample(0, to: 1, of: 2)).isRotated)
+        #expect(try epoch(on: server) == "2")
+    }
+
+    @Test func `end with such a snapshot for a gateway that is started anew`() async throws {
+        let folder = try TemporaryDirectory()
+        let keeper = RefreshWitnessKeeper(in: folder.path)
+        let options = DriverOptions.patient(server.parameters(database: database.name))
+        let before = try FleetDatabase.registry(options, witness: keeper)
+        try await goBack {
+            let use = try await eventually { try await before.use(.sample(1, to: 2)) }
+            try #require(use.isRotated)
+            _ = try await eventually {
+                RefreshWitnessKeeper(in: folder.path).present == keeper.present ? true : nil
+            }
+        }
+        before.close()
+        #expect(try await gateway(in: folder, on: server).use(.sample(1, to: 3)) == .unknown)
+        #expect(try epoch(on: server) == "2")
+    }
+
+    @Test func `end with a snapshot that lacks a log-out`() async throws {
+        let store = database.registry
+        try await goBack {
+            let count = try await eventually { try await store.end(.family(.sample(1)), at: 5) }
+            try #require(count == 1)
+        }
+        #expect(try await eventually { try await store.use(.sample(1, to: 2)) } == .unknown)
+        #expect(try epoch(on: server) == "2")
+    }
+
+    /// Each token once, with a repetition and a refusal.
+    private static func use(_ family: Int, untilAway store: PostgreSQLKeyRegistry) async {
+        var token = 0
+        while (try? await store.use(.sample(token, to: token + 1, of: family))) != nil {
+            _ = try? await store.use(.sample(token, to: 99, of: family))
+            _ = try? await store.use(.sample(0, to: 1, of: 999))
+            token += 1
+        }
+    }
+
+    @Test func `go on after crashes amid uses, repetitions and refusals`() async throws {
+        let store = database.registry
+        for round in 1..<5 {
+            let families = (round * 10)..<(round * 10 + 5)
+            for family in families {
+                #expect(try await eventually { try await store.begin(.sample(family)) } == .begun)
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for family in families { group.addTask { await Self.use(family, untilAway: store) } }
+                group.addTask { [server] in
+                    for _ in 0..<20 { _ = try? await store.use(.sample(0, to: 99)) }
+                    try await server.crash()
+                }
+                try await group.waitForAll()
+            }
+            try await server.start()
+            try await eventually { try await store.keepWitness() }
+            #expect(try epoch(on: server) == "1")
+        }
+        #expect(try await eventually { try await store.families(of: .sample(1)) }.count == 21)
+    }
+
     @Test func `go on after crashes`() async throws {
         let folder = try TemporaryDirectory()
         let gateways = [database.registry, try gateway(in: folder, on: server)]

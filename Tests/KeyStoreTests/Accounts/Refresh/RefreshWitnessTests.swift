@@ -9,31 +9,65 @@ import Testing
 struct RefreshWitnessTests {
     private func history(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(number), count: 16) }
 
+    private func confirmed(
+        _ number: Int, reached: Int64 = 1, run: Int64 = 1, beats: Int64 = 0
+    ) -> RefreshConfirmation {
+        RefreshConfirmation(history: history(number), reached: reached, run: run, beats: beats)
+    }
+
     @Test func `is the number of the newest history, and the names of earlier ones`() {
         var witness = RefreshWitness()
         #expect(witness.histories.isEmpty && witness.beats == 0)
-        witness.note(beats: 3, in: history(1))
-        witness.note(beats: 2, in: history(1))
+        witness.note(confirmed(1, beats: 3), after: nil)
+        witness.note(confirmed(1, beats: 2), after: history(1))
+        witness.note(confirmed(1), after: history(1))
         #expect(witness.beats == 3)
-        witness.note(beats: 1, in: history(2))
+        witness.note(confirmed(2, beats: 1), after: history(1))
         // A late answer.
-        witness.note(beats: 4, in: history(1))
+        witness.note(confirmed(1, beats: 4), after: history(1))
         #expect(witness.beats == 1 && witness.histories == [history(2), history(1)])
-        for number in 3..<100 { witness.note(beats: 1, in: history(number)) }
+        for number in 3..<100 { witness.note(confirmed(number, beats: 1), after: history(number - 1)) }
         #expect(witness.histories.count == RefreshWitness.maximumHistories && witness.histories.first == history(99))
+    }
+
+    @Test func `is the furthest position in the newest history, with its run`() {
+        var witness = RefreshWitness()
+        #expect(witness.reached == 0 && witness.run == 0)
+        witness.note(confirmed(1, reached: 9, run: 1), after: nil)
+        witness.note(confirmed(1, reached: 8, run: 2), after: history(1))
+        #expect(witness.reached == 9 && witness.run == 1)
+        witness.note(confirmed(1, reached: 10, run: 2), after: history(1))
+        #expect(witness.reached == 10 && witness.run == 2)
+        witness.note(confirmed(2, reached: 3, run: 3), after: history(1))
+        #expect(witness.reached == 3 && witness.run == 3)
+    }
+
+    /// Two statements are under way while all families end.
+    @Test func `takes up no earlier history whose answer comes after the newer one's`() {
+        var witness = RefreshWitness()
+        witness.note(confirmed(2), after: nil)
+        witness.note(confirmed(1, reached: 9), after: nil)
+        #expect(witness.histories == [history(2)] && witness.reached == 1)
+        witness.note(confirmed(3), after: history(2))
+        #expect(witness.histories == [history(3), history(2)])
     }
 
     @Test func `is read as it was written`() {
         var witness = RefreshWitness()
         for number in 0..<RefreshWitness.maximumHistories {
             #expect(RefreshWitness(encoded: witness.encoded) == witness)
-            witness.note(beats: .max - Int64(number), in: history(number))
+            let numbers = (0..<3).map { Int64.max - Int64(number * 3 + $0) }
+            let confirmed = RefreshConfirmation(
+                history: history(number), reached: numbers[0], run: numbers[1], beats: numbers[2])
+            witness.note(confirmed, after: witness.histories.first)
+            #expect([witness.reached, witness.run, witness.beats] == numbers)
         }
         let bytes = witness.encoded
         #expect(RefreshWitness(encoded: bytes) == witness)
-        for malformed in [[], Array(bytes.dropLast()), bytes + history(1), bytes.reversed(), Array(bytes.prefix(39))] {
+        for malformed in [[], Array(bytes.dropLast()), bytes + history(1), bytes.reversed(), Array(bytes.prefix(56))] {
             #expect(RefreshWitness(encoded: malformed) == nil)
         }
+        #expect(RefreshWitness(encoded: Array(bytes.prefix(57)))?.histories == [])
     }
 
     @Test func `is in a file, which is made again if it is malformed`() async throws {
@@ -66,10 +100,70 @@ struct RefreshWitnessTests {
         try await third.keepWitness()
         #expect(try kept()?.beats == 1)
         #expect(try kept()?.id != before.id)
-        // An end that somebody has to know of.
+        // An end that somebody has to know of: each gateway says so when it hears of it.
         _ = try await first.end(.all, at: 5)
-        try await third.keepWitness()
         #expect(reports.withLock { $0 }.map { $0.contains("have ended") } == [false, true])
+        try await third.keepWitness()
+        #expect(reports.withLock { $0 }.map { $0.contains("have ended") } == [false, true, true])
+    }
+
+    @Test func `is written down soon without a beat, and before a shutdown`() async throws {
+        let (database, folder) = (try await FleetDatabase(), try TemporaryDirectory())
+        func kept() throws -> RefreshWitness? {
+            RefreshWitness(
+                encoded: Array(try Data(contentsOf: URL(fileURLWithPath: folder.file("refresh-witness")))))
+        }
+        let keeper = RefreshWitnessKeeper(in: folder.path)
+        let gateway = try FleetDatabase.registry(database.options, witness: keeper)
+        _ = try await gateway.begin(.sample(1), maximum: 10)
+        #expect(try await gateway.begin(.sample()) == .begun)
+        #expect(keeper.present.histories.count == 1 && keeper.present.beats == 0)
+        _ = try await eventually { try kept() == keeper.present ? true : nil }
+        #expect(try await gateway.use(.sample(0, to: 1)).isRotated)
+        try await gateway.leave(GatewayMembership(id: "1", name: "1", version: "1"), within: 60_000)
+        #expect(try kept() == keeper.present)
+    }
+
+    @Test func `is raised by what was written alone`() async throws {
+        let (database, keeper) = (try await FleetDatabase(), RefreshWitnessKeeper())
+        let gateway = try FleetDatabase.registry(database.options, witness: keeper)
+        let session = try database.session()
+        func check(
+            raises: Bool, at line: SourceLocation = #_sourceLocation, _ call: () async throws -> Bool
+        ) async throws {
+            let before = keeper.present
+            // Somebody else writes.
+            try session.run("UPDATE portcullis.account SET closed_at = closed_at")
+            let isRight = try await call()
+            #expect(isRight, sourceLocation: line)
+            let after = keeper.present
+            #expect(after.histories.count == 1 && after.reached >= before.reached, sourceLocation: line)
+            #expect((after.reached > before.reached) == raises, sourceLocation: line)
+        }
+        let key = [UInt8](repeating: 7, count: RefreshLimits.hashBytes)
+        _ = try await gateway.begin(.sample(1), maximum: 10)
+        #expect(try await gateway.begin(.sample()) == .begun)
+        #expect(keeper.present.reached > 0 && keeper.present.run > 0)
+        try await check(raises: true) { try await gateway.use(.sample(0, to: 1)).isRotated }
+        try await check(raises: false) { try await gateway.use(.sample(0, to: 2)).repeatedSealed == [1] }
+        try await check(raises: false) { try await gateway.use(.sample(0, to: 2, at: 200_000)) == .expired }
+        try await check(raises: false) { try await gateway.use(.sample(0, to: 1, of: 2)) == .unknown }
+        try await check(raises: false) {
+            try await gateway.use(.sample(1, to: 2, key: key)) == .wrongKey(.sample(1))
+        }
+        try await check(raises: false) { try await gateway.begin(.sample(3, account: 9)) == .ended }
+        try await check(raises: false) { try await gateway.end(.family(.sample(9)), at: 5) == 0 }
+        try await check(raises: true) {
+            try await gateway.keepWitness()
+            return keeper.present.beats == 1
+        }
+        try await check(raises: true) { try await gateway.begin(.sample(2)) == .begun }
+        try await check(raises: true) { try await gateway.end(.family(.sample(2)), at: 5) == 1 }
+        let signIn = PasskeySignIn(.sample(1), beginning: .sample(3))
+        try await check(raises: true) {
+            try await gateway.signIn(signIn, spending: SignInMarks()) == .passkey(.used)
+        }
+        try await check(raises: true) { try await gateway.use(.sample(9, to: 2)) == .reused(.sample(1)) }
     }
 
     @Test func `is in memory if the folder can't be written, which is told once`() async throws {

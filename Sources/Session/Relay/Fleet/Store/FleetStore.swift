@@ -25,9 +25,7 @@ package final class FleetStore: Sendable {
     /// Rings when another process has changed something.
     package let alarm: Alarm
     private let upkeep: FleetUpkeep
-    /// Between two beats of the witness, at least. Its file is written as often.
-    private static let witnessPause: Duration = .seconds(10)
-    private let nextWitness = Mutex(ContinuousClock.now)
+    private let witnessBeats: WitnessBeats
     /// Of the last ``checkErasing()``.
     package let mayErase = Mutex(false)
     private let isFailing = Mutex(false)
@@ -40,14 +38,15 @@ package final class FleetStore: Sendable {
     ///   - name: for the operator.
     ///   - upkeep: the same store, with connections of its own.
     ///   - alarm: rings when another process has changed something.
+    ///   - witnessBeats: one is due when the store can be reached again.
     ///   - member: the id of the process that this one replaces.
     ///   - kinds: of entries of the block list that this gateway can read.
     ///   - signers: threads that verify signatures.
     package init(
         _ registry: any FleetStorage, upkeep: @autoclosure () -> any FleetStorage, name: String, alarm: Alarm,
-        member: String?, kinds: [BlockListKind], signers: Int, logger: Logger
+        witnessBeats: WitnessBeats, member: String?, kinds: [BlockListKind], signers: Int, logger: Logger
     ) throws(KeyRegistryError) {
-        self.member = FleetMemberID(member)
+        (self.member, self.witnessBeats) = (FleetMemberID(member), witnessBeats)
         (self.name, self.alarm, self.logger, self.registry) = (name, alarm, logger, registry)
         do throws(KeyRegistryError) {
             fleet = try Self.join(registry, signers: signers)
@@ -101,18 +100,9 @@ package final class FleetStore: Sendable {
             metadata: [LogKeys.count: "\(count)"])
     }
 
-    /// Whether the witness is due to beat.
-    private func isWitnessDue() -> Bool {
-        nextWitness.withLock { next in
-            guard next <= .now else { return false }
-            next = .now + Self.witnessPause
-            return true
-        }
-    }
-
     /// Has the database confirm what this gateway is a witness of, if that is due.
     package func keepWitness() async throws(KeyRegistryError) {
-        if isWitnessDue() { try await registry.keepWitness() }
+        if witnessBeats.isDue() { try await registry.keepWitness() }
     }
 
     /// Has the database forget what has expired, if no other gateway does.

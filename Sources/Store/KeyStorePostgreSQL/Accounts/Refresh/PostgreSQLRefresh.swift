@@ -13,9 +13,8 @@ extension PostgreSQLKeyRegistry: RefreshStore {
             .bytes(family.beginner.bytes), .bytes(family.key), .bytes(family.hash), .integer(family.beganAt),
             .integer(family.expiresAt), latest(of: askedAt),
         ]
-        let all = values + witness.values
-        return try await answer(.beginFamily, all, within: nil) { rows throws(DatabaseError) in
-            switch try rows.only().integer(0) {
+        return try await witnessed(.beginFamily, values, within: nil) { row throws(DatabaseError) in
+            switch try row.integer(0) {
             case 0: return .begun
             case 1: return .ended
             default: throw .malformed
@@ -34,9 +33,8 @@ extension PostgreSQLKeyRegistry: RefreshStore {
             .integer(family.beganAt), .integer(family.expiresAt),
         ]
         let marked = Self.values(of: marks.proof) + Self.values(of: marks.challenge)
-        let all = marked + values + [latest(of: marks.askedAt)] + witness.values
-        return try await answer(.signInAndBegin, all, within: nil) { rows throws(DatabaseError) in
-            let row = try rows.only()
+        let all = marked + values + [latest(of: marks.askedAt)]
+        return try await witnessed(.signInAndBegin, all, within: nil) { row throws(DatabaseError) in
             if let proof = try row.spending(0), proof.refusesProof { return .proofRefused(proof) }
             if let challenge = try row.spending(1), challenge != .spent { return .passkey(.refused(challenge)) }
             return .passkey(try PasskeySpending(row, outcome: 2, stored: 3))
@@ -63,9 +61,9 @@ extension PostgreSQLKeyRegistry: RefreshStore {
             .integer(use.time), .integer(use.expiresAt), .integer(use.repeatMilliseconds),
         ]
         let marked = Self.values(of: mark.map { (mark: $0.0, incarnation: $0.1) })
-        let all = marked + values + [latest(of: use.askedAt)] + witness.values
-        return try await answer(.useFamily, all, within: nil) { rows throws(DatabaseError) in
-            try RefreshOutcome(try rows.only(), of: use.family)
+        let all = marked + values + [latest(of: use.askedAt)]
+        return try await witnessed(.useFamily, all, within: nil) { row throws(DatabaseError) in
+            try RefreshOutcome(row, of: use.family)
         }
     }
 
@@ -80,8 +78,8 @@ extension PostgreSQLKeyRegistry: RefreshStore {
                 (.endFamiliesOf, [.integer(RefreshBeginner.Kind.device.rawValue), .bytes(key.bytes)])
             case .all: (.endAllFamilies, [])
             }
-        return try await answer(statement, values + [.integer(time)]) { rows throws(DatabaseError) in
-            Int(clamping: try rows.only().integer(0))
+        return try await noting(statement, values + [.integer(time)]) { row throws(DatabaseError) in
+            Int(clamping: try row.integer(0))
         }
     }
 
@@ -165,33 +163,42 @@ extension SQLStatement {
     fileprivate static let beginFamily = SQLStatement(
         "begin_family", isDurable: true,
         """
-        SELECT portcullis.begin_family($1::bytea, $2::bytea, $3::int8, $4::bytea, $5::bytea, $6::bytea, $7::int8,
-            $8::int8, $9::int8, $10::bytea, $11::int8, $12::bytea[])
+        SELECT b.outcome, \(confirmed())
+        FROM portcullis.begin_family($1::bytea, $2::bytea, $3::int8, $4::bytea, $5::bytea, $6::bytea, $7::int8,
+            $8::int8, $9::int8, \(witness(from: 10))) AS b (outcome)
+        \(confirmed(if: "b.outcome = 0"))
         """)
     fileprivate static let signInAndBegin = SQLStatement(
         "sign_in_and_begin", isDurable: true,
         """
-        SELECT proof_spending, spending, outcome, stored
+        SELECT proof_spending, spending, outcome, stored, \(confirmed())
         FROM portcullis.sign_in_and_begin($1::bytea, $2::int8, $3::bytea, $4::int8, $5::bytea, $6::int8, $7::bytea,
             $8::int8, $9::bytea, $10::int8, $11::int8, $12::int8, $13::bytea, $14::bytea, $15::bytea, $16::bytea,
-            $17::int8, $18::int8, $19::int8, $20::bytea, $21::int8, $22::bytea[])
+            $17::int8, $18::int8, $19::int8, \(witness(from: 20))) AS s
+        \(confirmed(if: "s.outcome = 0"))
         """)
     fileprivate static let useFamily = SQLStatement(
         "use_family", isDurable: true,
         """
         SELECT outcome, owner, began_as, began_with, good_sealed, expires, owner_origin, owner_proof, owner_closed,
-            spending
+            spending, \(confirmed())
         FROM portcullis.use_family($1::bytea, $2::int8, $3::bytea, $4::int8, $5::bytea, $6::bytea, $7::bytea,
-            $8::bytea, $9::bytea, $10::int8, $11::int8, $12::int8, $13::int8, $14::bytea, $15::int8, $16::bytea[])
+            $8::bytea, $9::bytea, $10::int8, $11::int8, $12::int8, $13::int8, \(witness(from: 14))) AS u
+        \(confirmed(if: "u.outcome IN (0, 6)"))
         """)
-    fileprivate static let endFamily = SQLStatement(
-        "end_family", isDurable: true, "SELECT portcullis.end_families(ARRAY[$1::bytea], $2::int8)")
-    fileprivate static let endAccountFamilies = SQLStatement(
-        "end_account_families", isDurable: true, "SELECT portcullis.end_account_families($1::bytea, $2::int8)")
-    fileprivate static let endFamiliesOf = SQLStatement(
-        "end_families_of", isDurable: true, "SELECT portcullis.end_families_of($1::int8, $2::bytea, $3::int8)")
-    fileprivate static let endAllFamilies = SQLStatement(
-        "end_all_families", isDurable: true, "SELECT portcullis.end_all_families($1::int8)")
+    private static func ending(
+        _ name: String, _ function: String, if isWritten: String = "e.ended > 0"
+    ) -> SQLStatement {
+        SQLStatement(
+            name, isDurable: true,
+            "SELECT e.ended, \(confirmed()) FROM portcullis.\(function) AS e (ended) \(confirmed(if: isWritten))")
+    }
+    fileprivate static let endFamily = ending("end_family", "end_families(ARRAY[$1::bytea], $2::int8)")
+    fileprivate static let endAccountFamilies = ending(
+        "end_account_families", "end_account_families($1::bytea, $2::int8)")
+    fileprivate static let endFamiliesOf = ending("end_families_of", "end_families_of($1::int8, $2::bytea, $3::int8)")
+    /// It begins a history, however many families there are.
+    fileprivate static let endAllFamilies = ending("end_all_families", "end_all_families($1::int8)", if: "true")
     fileprivate static let expireFamilies = SQLStatement(
         "expire_families", "SELECT portcullis.expire_families($1::int8, $2::int8)")
     fileprivate static let families = SQLStatement(

@@ -3,28 +3,77 @@ import PostgreSQL
 
 extension PostgreSQLKeyRegistry {
     package func keepWitness() async throws(KeyRegistryError) {
-        let (history, beats) = try await answer(.beatWitness, witness.values) { rows throws(DatabaseError) in
+        try await witnessed(.beatWitness, []) { _ in }
+        await witness.keep()
+    }
+
+    /// A statement that the witness takes part in: the last parameters are what it remembers, and the last columns what
+    /// it may remember next.
+    func witnessed<Value: Sendable>(
+        _ statement: SQLStatement, _ values: [SQLValue], within milliseconds: Int? = patience,
+        _ read: @escaping @Sendable (SQLRow) throws(DatabaseError) -> Value
+    ) async throws(KeyRegistryError) -> Value {
+        try await noting(statement, values + witness.present.values, within: milliseconds, read)
+    }
+
+    /// The same without the parameters.
+    func noting<Value: Sendable>(
+        _ statement: SQLStatement, _ values: [SQLValue], within milliseconds: Int? = patience,
+        _ read: @escaping @Sendable (SQLRow) throws(DatabaseError) -> Value
+    ) async throws(KeyRegistryError) -> Value {
+        let known = witness.present.histories.first
+        let (value, confirmed) = try await answer(statement, values, within: milliseconds) {
+            rows throws(DatabaseError) -> (Value, RefreshConfirmation?) in
             let row = try rows.only()
-            let history = try row.bytes(0)
-            guard history.count == RefreshWitness.nameBytes else { throw .malformed }
-            return (history, try row.integer(1))
+            return (try read(row), try row.confirmation(from: rows.columns - SQLStatement.confirmedColumns))
         }
-        await witness.note(beats: beats, in: history)
+        if let confirmed { witness.note(confirmed, after: known) }
+        return value
     }
 }
 
-extension RefreshWitnessKeeper {
-    /// The last parameters of the functions that use or begin a family, and all of `portcullis.beat_witness`.
-    var values: [SQLValue] {
-        let witness = present
-        return [
-            .bytes(witness.id), .integer(witness.beats), .array(of: .bytes, witness.histories.map { .bytes($0) }),
+extension RefreshWitness {
+    fileprivate var values: [SQLValue] {
+        [
+            .bytes(id), .integer(beats), .integer(reached), .integer(run),
+            .array(of: .bytes, histories.map { .bytes($0) }),
         ]
     }
 }
 
+extension SQLRow {
+    /// - Returns: nil where nothing was written.
+    fileprivate func confirmation(from column: Int) throws(DatabaseError) -> RefreshConfirmation? {
+        guard try !isNull(column) else { return nil }
+        let history = try bytes(column)
+        guard history.count == RefreshWitness.nameBytes else { throw .malformed }
+        return RefreshConfirmation(
+            history: history, reached: try integer(column + 1), run: try integer(column + 2),
+            beats: try integer(column + 3))
+    }
+}
+
 extension SQLStatement {
+    fileprivate static let confirmedColumns = 4
+
+    static func confirmed(beats: String = "0::int8") -> String { "c.history, c.reached, c.run, \(beats)" }
+
+    /// Runs after what it is joined to, since it depends on that.
+    static func confirmed(if isWritten: String) -> String {
+        "CROSS JOIN LATERAL portcullis.confirmed(\(isWritten)) AS c"
+    }
+
+    /// The parameters of a witness.
+    ///
+    /// - Parameter number: of the first one.
+    static func witness(from number: Int) -> String {
+        "$\(number)::bytea, $\(number + 1)::int8, $\(number + 2)::int8, $\(number + 3)::int8, $\(number + 4)::bytea[]"
+    }
+
     fileprivate static let beatWitness = SQLStatement(
         "beat_witness", isDurable: true,
-        "SELECT present_history, present_beats FROM portcullis.beat_witness($1::bytea, $2::int8, $3::bytea[])")
+        """
+        SELECT \(confirmed(beats: "b.beats")) FROM portcullis.beat_witness(\(witness(from: 1))) AS b (beats)
+        \(confirmed(if: "b.beats > 0"))
+        """)
 }

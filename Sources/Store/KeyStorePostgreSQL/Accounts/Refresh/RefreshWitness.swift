@@ -12,6 +12,10 @@ package struct RefreshWitness: Hashable, Sendable {
     package let id: [UInt8]
     /// As many has the database confirmed in the present history.
     package private(set) var beats: Int64
+    /// Where the server's log was, at least, when it had the last of what was confirmed in the present history.
+    package private(set) var reached: Int64
+    /// The run of the server that said so.
+    package private(set) var run: Int64
     /// The newest one first.
     package private(set) var histories: [[UInt8]]
 
@@ -19,45 +23,66 @@ package struct RefreshWitness: Hashable, Sendable {
     package init() {
         var random = SystemRandomNumberGenerator()
         id = (0..<Self.nameBytes).map { _ in UInt8.random(in: .min ... .max, using: &random) }
-        (beats, histories) = (0, [])
+        (beats, reached, run, histories) = (0, 0, 0, [])
     }
 
-    /// Takes up what the database has confirmed. An answer that comes late, of an earlier history, changes nothing.
-    package mutating func note(beats confirmed: Int64, in history: [UInt8]) {
-        if histories.first == history {
-            beats = max(beats, confirmed)
-        } else if !histories.contains(history) {
-            histories = [history] + histories.prefix(Self.maximumHistories - 1)
-            beats = confirmed
+    /// Takes up what the database has confirmed. An answer that comes late, of an earlier history, changes nothing. So
+    /// does one of an unknown history if another one was taken up while it was on its way: it may be the earlier one.
+    ///
+    /// - Parameter known: the newest history when the database was asked.
+    package mutating func note(_ confirmed: RefreshConfirmation, after known: [UInt8]?) {
+        if histories.first == confirmed.history {
+            beats = max(beats, confirmed.beats)
+            if confirmed.reached > reached { (reached, run) = (confirmed.reached, confirmed.run) }
+        } else if histories.first == known, !histories.contains(confirmed.history) {
+            histories = [confirmed.history] + histories.prefix(Self.maximumHistories - 1)
+            (beats, reached, run) = (confirmed.beats, confirmed.reached, confirmed.run)
         }
     }
 }
 
-/// The file's form: a title, the gateway's name, the beats in network byte order, the histories.
+/// What one answer of the database's confirms.
+package struct RefreshConfirmation: Hashable, Sendable {
+    let history: [UInt8]
+    let reached, run: Int64
+    /// 0 where it wasn't a beat.
+    let beats: Int64
+
+    package init(history: [UInt8], reached: Int64, run: Int64, beats: Int64 = 0) {
+        (self.history, self.reached, self.run, self.beats) = (history, reached, run, beats)
+    }
+}
+
+/// The file's form: a title, the gateway's name, the numbers in network byte order, the histories.
 extension RefreshWitness {
     static let fileName = "refresh-witness"
-    private static let title = Array("refresh witness\n".utf8)
-    private static let headBytes = title.count + nameBytes + MemoryLayout<Int64>.size
+    private static let title = Array("refresh position\n".utf8)
+    private static let headBytes = title.count + nameBytes + 3 * MemoryLayout<Int64>.size
     static let maximumBytes = headBytes + maximumHistories * nameBytes
 
     package var encoded: [UInt8] {
-        let number = withUnsafeBytes(of: beats.bigEndian) { Array($0) }
-        return Self.title + id + number + histories.joined()
+        let numbers = [beats, reached, run].flatMap { number in withUnsafeBytes(of: number.bigEndian) { Array($0) } }
+        return Self.title + id + numbers + histories.joined()
     }
 
     /// - Returns: nil for anything but what ``encoded`` makes.
     package init?(encoded bytes: [UInt8]) {
-        let histories = bytes.dropFirst(Self.headBytes)
         guard bytes.starts(with: Self.title), bytes.count >= Self.headBytes, bytes.count <= Self.maximumBytes,
-            histories.count.isMultiple(of: Self.nameBytes)
+            (bytes.count - Self.headBytes).isMultiple(of: Self.nameBytes)
         else { return nil }
-        let rest = bytes.dropFirst(Self.title.count)
-        id = Array(rest.prefix(Self.nameBytes))
-        let number = rest.dropFirst(Self.nameBytes).prefix(MemoryLayout<Int64>.size)
-        beats = Int64(bitPattern: number.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
-        self.histories = stride(from: histories.startIndex, to: histories.endIndex, by: Self.nameBytes).map {
-            Array(histories[$0..<($0 + Self.nameBytes)])
+        var rest = bytes.dropFirst(Self.title.count)
+        func take(_ count: Int) -> [UInt8] {
+            defer { rest = rest.dropFirst(count) }
+            return Array(rest.prefix(count))
         }
-        guard beats >= 0 else { return nil }
+        func number() -> Int64 {
+            Int64(bitPattern: take(MemoryLayout<Int64>.size).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+        }
+        id = take(Self.nameBytes)
+        (beats, reached, run) = (number(), number(), number())
+        var histories: [[UInt8]] = []
+        while !rest.isEmpty { histories.append(take(Self.nameBytes)) }
+        self.histories = histories
+        guard beats >= 0, reached >= 0, run >= 0 else { return nil }
     }
 }

@@ -3,7 +3,9 @@ import Synchronization
 
 /// The witness of this gateway: in memory, and in a file where there is a folder for it, over restarts.
 package final class RefreshWitnessKeeper: Sendable {
-    /// A disk that takes longer is written to at the next beat.
+    /// The file is written as often at most, but for beats.
+    private static let pause: Duration = .seconds(1)
+    /// A disk that takes longer is written to later.
     private static let patience: Duration = .seconds(5)
 
     private static let ended = """
@@ -12,6 +14,10 @@ package final class RefreshWitnessKeeper: Sendable {
 
     private let file: SmallFile?
     private let witness: Mutex<RefreshWitness>
+    /// What the file has.
+    private let written: Mutex<RefreshWitness?>
+    /// The file will be written soon.
+    private let isDue = Mutex(false)
     private let isFailing = Mutex(false)
     private let disk = BlockingThreads("witness")
     private let report: @Sendable (String) -> Void
@@ -25,6 +31,7 @@ package final class RefreshWitnessKeeper: Sendable {
         (file, self.report) = (directory.map { SmallFile(RefreshWitness.fileName, in: $0) }, report)
         var found: RefreshWitness?
         if let file { found = Self.read(file, report) }
+        written = Mutex(found)
         witness = Mutex(found ?? RefreshWitness())
     }
 
@@ -39,23 +46,45 @@ package final class RefreshWitnessKeeper: Sendable {
         return nil
     }
 
-    var present: RefreshWitness { witness.withLock { $0 } }
+    package var present: RefreshWitness { witness.withLock { $0 } }
 
-    /// Remembers what the database has confirmed. The file is behind for a moment, so it never says too much.
-    func note(beats: Int64, in history: [UInt8]) async {
+    /// Remembers what the database has confirmed, without waiting. The file is behind for a moment, so it never says
+    /// too much.
+    func note(_ confirmed: RefreshConfirmation, after known: [UInt8]?) {
         let (before, after) = witness.withLock { witness in
             let before = witness
-            witness.note(beats: beats, in: history)
+            witness.note(confirmed, after: known)
             return (before, witness)
         }
         if let known = before.histories.first, known != after.histories.first { report(Self.ended) }
-        guard after != before, let file else { return }
-        try? await disk.run(within: Self.patience) { [self] in write(after, to: file) }
+        if after != before { keepSoon() }
     }
 
-    private func write(_ witness: RefreshWitness, to file: SmallFile) {
+    private func keepSoon() {
+        let isFirst = isDue.withLock { isDue in
+            defer { isDue = true }
+            return !isDue
+        }
+        guard file != nil, isFirst else { return }
+        Task {
+            try? await Task.sleep(for: Self.pause)
+            isDue.withLock { $0 = false }
+            await keep()
+        }
+    }
+
+    /// Writes the file, if it doesn't have all.
+    func keep() async {
+        guard let file else { return }
+        try? await disk.run(within: Self.patience) { [self] in write(to: file) }
+    }
+
+    private func write(to file: SmallFile) {
+        let witness = present
+        guard written.withLock({ $0 }) != witness else { return }
         do throws(FileFault) {
             try file.replace(with: witness.encoded)
+            written.withLock { $0 = witness }
             isFailing.withLock { $0 = false }
         } catch {
             let isNews = isFailing.withLock { isFailing in
