@@ -310,6 +310,7 @@ extension PostgreSQLSchema.Migration {
     private static let usingFamily = """
         -- outcome: 0 rotated, 1 repeated (sealed), 2 unknown, 3 expired, 4 wrong key, 5 repeated too often, 6 reused. The
         -- rule is RefreshFamily.using. 7: the proof isn't unused (spending as spend). Without home_id it has no mark.
+        -- 8: as 1, but late. It isn't used up before mark_repeated_late says so: the answer may still be lost.
         CREATE FUNCTION portcullis.use_family(
             home_id bytea, mark_kind int8, mark_bytes bytea, mark_expires int8, of_id bytea, of_key bytea,
             of_hash bytea, next_hash bytea, next_sealed bytea, used int8, next_expires int8, repeat_milliseconds int8,
@@ -348,9 +349,10 @@ extension PostgreSQLSchema.Migration {
                 IF used >= known.last_expires_at THEN outcome := 3; RETURN; END IF;
                 IF abs(used - known.used_at) > repeat_milliseconds THEN
                     IF known.repeated_late THEN outcome := 5; RETURN; END IF;
-                    UPDATE portcullis.refresh_family f SET repeated_late = true WHERE f.family_id = of_id;
+                    outcome := 8;
+                ELSE
+                    outcome := 1;
                 END IF;
-                outcome := 1;
                 good_sealed := known.sealed;
                 expires := known.expires_at;
             ELSE
@@ -362,6 +364,20 @@ extension PostgreSQLSchema.Migration {
             began_with := known.beginner;
             SELECT a.origin, a.proof, a.closed_at IS NOT NULL INTO owner_origin, owner_proof, owner_closed
             FROM portcullis.account a WHERE a.account_id = known.account_id;
+        END $$;
+
+        -- True for one of all late repetitions of a token whose successor is unused.
+        CREATE FUNCTION portcullis.mark_repeated_late(
+            of_id bytea, of_hash bytea, witness bytea, seen int8, reached int8, run int8, histories bytea[]
+        ) RETURNS boolean LANGUAGE plpgsql AS $$
+        DECLARE
+            present int8;
+        BEGIN
+            PERFORM portcullis.wait_for_disk();
+            present := portcullis.refresh_epoch(witness, seen, reached, run, histories);
+            UPDATE portcullis.refresh_family f SET repeated_late = true
+            WHERE f.family_id = of_id AND f.epoch = present AND f.last_hash = of_hash AND NOT f.repeated_late;
+            RETURN FOUND;
         END $$;
 
         """

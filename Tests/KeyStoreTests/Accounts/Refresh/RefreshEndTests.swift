@@ -192,15 +192,13 @@ struct RefreshEndTests {
         #expect(try await store.use(.sample(0, to: 1, of: 20)).isRotated)
     }
 
-    /// In SQL: `present` is the history's name, and the database has confirmed two beats of `w`. The server recovered
-    /// nothing when it was started.
+    /// In SQL: `present` is the history's name, and the database has confirmed two beats of `w`.
     private static let witnesses: [(witness: String, isKept: Bool)] = [
         ("'w', 2, 0, 0, ARRAY[present]", true), ("'w', 3, 0, 0, ARRAY[present]", false),
         ("'w', 0, 0, 0, ARRAY['other', present]", false), ("'w', 9, 0, 0, ARRAY['other'::bytea]", true),
         ("'w', 9, 0, 0, ARRAY[]::bytea[]", true), ("'new', 0, 0, 0, ARRAY[present]", true),
         ("'new', 1, 0, 0, ARRAY[present]", false), ("NULL, NULL, NULL, NULL, NULL", true),
         ("'w', 2, portcullis.log_position(), portcullis.server_run(), ARRAY[present]", true),
-        ("'w', 2, portcullis.log_position(), 1, ARRAY[present]", true),
         ("'w', 2, \(Int64.max), portcullis.server_run(), ARRAY[present]", false),
         ("'w', 2, \(Int64.max), 1, ARRAY['other', present]", false),
         ("'w', 2, \(Int64.max), 1, ARRAY['other'::bytea]", true),

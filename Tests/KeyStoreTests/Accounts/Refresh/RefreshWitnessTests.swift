@@ -146,6 +146,10 @@ struct RefreshWitnessTests {
         #expect(keeper.present.reached > 0 && keeper.present.run > 0)
         try await check(raises: true) { try await gateway.use(.sample(0, to: 1)).isRotated }
         try await check(raises: false) { try await gateway.use(.sample(0, to: 2)).repeatedSealed == [1] }
+        try await check(raises: true) { try await gateway.use(.sample(0, to: 2, at: 90_000)).repeatedSealed == [1] }
+        try await check(raises: false) {
+            try await gateway.use(.sample(0, to: 2, at: 90_000)) == .repeatedTooOften(.sample(1))
+        }
         try await check(raises: false) { try await gateway.use(.sample(0, to: 2, at: 200_000)) == .expired }
         try await check(raises: false) { try await gateway.use(.sample(0, to: 1, of: 2)) == .unknown }
         try await check(raises: false) {

@@ -1,8 +1,11 @@
 /// The families of refresh tokens of a store. A call may wait for a disk, a lock or another machine.
 ///
 /// Each call is one step, atomic for all processes that share the store, and durable when it returns: a crash takes no
-/// confirmed use back. A store that may have lost confirmed uses, because an older copy took its place, has no family:
-/// tokens that were used would be good again.
+/// confirmed use back. A late repetition may be two steps: what it gives, and then its mark, so that a lost answer uses
+/// nothing up. If the mark fails the answer holds, and the token may be repeated again.
+///
+/// A store that may have lost confirmed uses, because an older copy took its place, has no family: tokens that were
+/// used would be good again.
 package protocol RefreshStore: Sendable {
     /// Begins a family without the use of a passkey. Beyond ``RefreshLimits/maximumFamilies`` the account's family that
     /// was used longest ago ends.

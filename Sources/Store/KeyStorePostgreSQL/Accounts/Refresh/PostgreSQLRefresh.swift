@@ -62,10 +62,30 @@ extension PostgreSQLKeyRegistry: RefreshStore {
         ]
         let marked = Self.values(of: mark.map { (mark: $0.0, incarnation: $0.1) })
         let all = marked + values + [latest(of: use.askedAt)]
-        return try await witnessed(.useFamily, all, within: nil) { row throws(DatabaseError) in
-            try RefreshOutcome(row, of: use.family)
+        let (outcome, isLate) = try await witnessed(.useFamily, all, within: nil) {
+            row throws(DatabaseError) -> (RefreshOutcome, Bool) in
+            (try RefreshOutcome(row, of: use.family), try row.integer(0) == Self.lateRepetition)
+        }
+        guard isLate, case .repeated(let grant, _) = outcome, await !isFirstLateRepetition(use) else { return outcome }
+        return .repeatedTooOften(grant.account.id)
+    }
+
+    /// The mark is a statement of its own, when the answer has arrived: a lost answer uses nothing up. It gives no
+    /// answer that could be lost but this one. So the client gets its token, though another repetition may get it, too:
+    /// the store was away, perhaps before it had the mark.
+    private func isFirstLateRepetition(_ use: RefreshUse) async -> Bool {
+        let values: [SQLValue] = [.bytes(use.family.bytes), .bytes(use.hash)]
+        do throws(KeyRegistryError) {
+            return try await witnessed(.markRepeatedLate, values, within: nil) { row throws(DatabaseError) in
+                try row.boolean(0)
+            }
+        } catch {
+            return true
         }
     }
+
+    /// Of `portcullis.use_family`.
+    fileprivate static let lateRepetition: Int64 = 8
 
     package func end(_ families: RefreshEnding, at time: Int64) async throws(KeyRegistryError) -> Int {
         let (statement, values): (SQLStatement, [SQLValue]) =
@@ -109,7 +129,8 @@ extension RefreshOutcome {
     fileprivate init(_ row: SQLRow, of family: RefreshFamilyID) throws(DatabaseError) {
         switch try row.integer(0) {
         case 0: self = .rotated(try RefreshGrant(row, of: family))
-        case 1: self = .repeated(try RefreshGrant(row, of: family), sealed: try row.bytes(4))
+        case 1, PostgreSQLKeyRegistry.lateRepetition:
+            self = .repeated(try RefreshGrant(row, of: family), sealed: try row.bytes(4))
         case 2: self = .unknown
         case 3: self = .expired
         case 4: self = .wrongKey(try row.accountID(1))
@@ -185,6 +206,13 @@ extension SQLStatement {
         FROM portcullis.use_family($1::bytea, $2::int8, $3::bytea, $4::int8, $5::bytea, $6::bytea, $7::bytea,
             $8::bytea, $9::bytea, $10::int8, $11::int8, $12::int8, $13::int8, \(witness(from: 14))) AS u
         \(confirmed(if: "u.outcome IN (0, 6)"))
+        """)
+    fileprivate static let markRepeatedLate = SQLStatement(
+        "mark_repeated_late", isDurable: true,
+        """
+        SELECT m.is_marked, \(confirmed())
+        FROM portcullis.mark_repeated_late($1::bytea, $2::bytea, \(witness(from: 3))) AS m (is_marked)
+        \(confirmed(if: "m.is_marked"))
         """)
     private static func ending(
         _ name: String, _ function: String, if isWritten: String = "e.ended > 0"
