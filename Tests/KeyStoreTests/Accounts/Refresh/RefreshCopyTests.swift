@@ -153,6 +153,18 @@ struct RefreshCopyTests {
         #expect(try epoch(on: server) == "2")
     }
 
+    @Test func `end though a log-out is the first that the copy hears of`() async throws {
+        let store = database.registry
+        #expect(try await store.begin(.sample(2)) == .begun)
+        try await goBack {
+            let use = try await eventually { try await store.use(.sample(1, to: 2)) }
+            try #require(use.isRotated)
+        }
+        _ = try await eventually { try await store.end(.family(.sample(2)), at: 5) }
+        #expect(try await store.use(.sample(1, to: 3)) == .unknown)
+        #expect(try epoch(on: server) == "2")
+    }
+
     /// Each token once, with a repetition and a refusal.
     private static func use(_ family: Int, untilAway store: PostgreSQLKeyRegistry) async {
         var token = 0

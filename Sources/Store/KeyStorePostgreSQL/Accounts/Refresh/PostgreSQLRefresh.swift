@@ -98,7 +98,7 @@ extension PostgreSQLKeyRegistry: RefreshStore {
                 (.endFamiliesOf, [.integer(RefreshBeginner.Kind.device.rawValue), .bytes(key.bytes)])
             case .all: (.endAllFamilies, [])
             }
-        return try await noting(statement, values + [.integer(time)]) { row throws(DatabaseError) in
+        return try await witnessed(statement, values + [.integer(time)]) { row throws(DatabaseError) in
             Int(clamping: try row.integer(0))
         }
     }
@@ -214,19 +214,29 @@ extension SQLStatement {
         FROM portcullis.mark_repeated_late($1::bytea, $2::bytea, \(witness(from: 3))) AS m (is_marked)
         \(confirmed(if: "m.is_marked"))
         """)
+    /// The families end after the look at what the witness remembers. Otherwise the log might have overtaken that, and
+    /// the witness would remember the new position.
     private static func ending(
-        _ name: String, _ function: String, if isWritten: String = "e.ended > 0"
+        _ name: String, _ function: String, witnessFrom number: Int, if isWritten: String = "e.ended > 0"
     ) -> SQLStatement {
         SQLStatement(
             name, isDurable: true,
-            "SELECT e.ended, \(confirmed()) FROM portcullis.\(function) AS e (ended) \(confirmed(if: isWritten))")
+            """
+            SELECT e.ended, \(confirmed())
+            FROM portcullis.refresh_epoch(\(witness(from: number))) AS p (epoch)
+            CROSS JOIN LATERAL (SELECT portcullis.\(function) AS ended WHERE p.epoch IS NOT NULL) AS e
+            \(confirmed(if: isWritten))
+            """)
     }
-    fileprivate static let endFamily = ending("end_family", "end_families(ARRAY[$1::bytea], $2::int8)")
+    fileprivate static let endFamily = ending(
+        "end_family", "end_families(ARRAY[$1::bytea], $2::int8)", witnessFrom: 3)
     fileprivate static let endAccountFamilies = ending(
-        "end_account_families", "end_account_families($1::bytea, $2::int8)")
-    fileprivate static let endFamiliesOf = ending("end_families_of", "end_families_of($1::int8, $2::bytea, $3::int8)")
+        "end_account_families", "end_account_families($1::bytea, $2::int8)", witnessFrom: 3)
+    fileprivate static let endFamiliesOf = ending(
+        "end_families_of", "end_families_of($1::int8, $2::bytea, $3::int8)", witnessFrom: 4)
     /// It begins a history, however many families there are.
-    fileprivate static let endAllFamilies = ending("end_all_families", "end_all_families($1::int8)", if: "true")
+    fileprivate static let endAllFamilies = ending(
+        "end_all_families", "end_all_families($1::int8)", witnessFrom: 2, if: "e.ended >= 0")
     fileprivate static let expireFamilies = SQLStatement(
         "expire_families", "SELECT portcullis.expire_families($1::int8, $2::int8)")
     fileprivate static let families = SQLStatement(

@@ -13,21 +13,13 @@ extension PostgreSQLKeyRegistry {
         _ statement: SQLStatement, _ values: [SQLValue], within milliseconds: Int? = patience,
         _ read: @escaping @Sendable (SQLRow) throws(DatabaseError) -> Value
     ) async throws(KeyRegistryError) -> Value {
-        try await noting(statement, values + witness.present.values, within: milliseconds, read)
-    }
-
-    /// The same without the parameters.
-    func noting<Value: Sendable>(
-        _ statement: SQLStatement, _ values: [SQLValue], within milliseconds: Int? = patience,
-        _ read: @escaping @Sendable (SQLRow) throws(DatabaseError) -> Value
-    ) async throws(KeyRegistryError) -> Value {
-        let known = witness.present.histories.first
-        let (value, confirmed) = try await answer(statement, values, within: milliseconds) {
+        let known = witness.present
+        let (value, confirmed) = try await answer(statement, values + known.values, within: milliseconds) {
             rows throws(DatabaseError) -> (Value, RefreshConfirmation?) in
             let row = try rows.only()
             return (try read(row), try row.confirmation(from: rows.columns - SQLStatement.confirmedColumns))
         }
-        if let confirmed { witness.note(confirmed, after: known) }
+        if let confirmed { witness.note(confirmed, after: known.histories.first) }
         return value
     }
 }
