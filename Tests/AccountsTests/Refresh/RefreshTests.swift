@@ -1,4 +1,5 @@
 import Accounts
+import DPoP
 import DeviceSimulation
 import Foundation
 import KeyStore
@@ -69,6 +70,20 @@ struct RefreshTests {
             #expect(again.signer == account.text)
         }
         #expect(try await refresh(with: successor, at: start + 9 * 3_600_000).token != nil)
+    }
+
+    @Test mutating func `isn't used up while no access token can be signed`() async throws {
+        let first = try #require(try await signIn().refresh).text
+        let successor = try token(of: try await refresh(with: first))
+        let later = start + 8 * 3_600_000
+        let keys = bench.services.tokens.keys
+        let schedule = try #require(SigningKeySchedule(tokenLifetime: 900))
+        let stored = try SigningKeyRotation(MemorySigningKeyStore(), schedule: schedule).keepUp(at: start.date)
+        #expect(keys.replace(StoredSigningKeys()))
+        let refusal = try #require(try await refresh(with: first, at: later).refusal)
+        #expect(refusal.status == 503 && refusal.failed.check == .signingKey)
+        #expect(keys.replace(stored))
+        #expect(try token(of: try await refresh(with: first, at: later)) == successor)
     }
 
     @Test mutating func `ends its family when it is used after its successor`() async throws {

@@ -26,7 +26,7 @@ package struct Refresh: Sendable {
     package init(_ services: AccountServices) { self.services = services }
 
     /// Not for reactors: it verifies signatures and waits for the store. The order is rate, failures, body, proof, the
-    /// audit log, then ``RefreshSteps``.
+    /// audit log, the signing key, then ``RefreshSteps``.
     ///
     /// - Parameters:
     ///   - refuse: for the block list, with each name of the account and with the device that began the family.
@@ -47,6 +47,7 @@ package struct Refresh: Sendable {
             let token = try body.refreshToken()
             let proof = try services.tokens.checkProof(of: request)
             if let refusal = unrecorded() { throw RefusedRequest(refusal) }
+            try services.tokens.signer(at: request.moment)
             let steps = RefreshSteps(token, proof, services, at: request.moment, unless: refuse)
             let refreshed: Refreshed
             switch await Decision(steps).run(at: request.moment, asking: services.waiting) {

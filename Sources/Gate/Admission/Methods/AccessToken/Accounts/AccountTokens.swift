@@ -77,12 +77,19 @@ extension TokenSettings {
             expiresAt: time + Double(lifetime), boundKey: proof.key.thumbprint,
             isDevelopment: account.origin.kind == .development)
         credential.note(in: &claims)
-        guard let signer = keys.signer(at: time), let text = try? claims.sign(with: signer) else {
-            throw .unavailable("there is no signing key", FailedCheck(.signingKey))
-        }
+        guard let text = try? claims.sign(with: try signer(at: moment)) else { throw Self.noSigner }
         let isRenewalDue = self.nonces != .off && nonces.isRenewalDue(proof.nonce, at: time)
         return IssuedAccountToken(
             text: text, lifetimeSeconds: lifetime, account: account.id, id: id,
             freshNonce: isRenewalDue ? nonces.nonce(at: time) : nil)
     }
+
+    /// What signs access tokens now. Ask for it before a token is used up that could give none.
+    @discardableResult
+    package func signer(at moment: Moment) throws(RefusedRequest) -> SigningKey {
+        guard let signer = keys.signer(at: moment.date) else { throw Self.noSigner }
+        return signer
+    }
+
+    private static let noSigner = RefusedRequest.unavailable("there is no signing key", FailedCheck(.signingKey))
 }
