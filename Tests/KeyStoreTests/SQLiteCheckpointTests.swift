@@ -67,6 +67,29 @@ struct SQLiteCheckpointTests {
         #expect(try first.advanceCounter(of: .sample(1), to: 6, at: 1) == .advanced)
     }
 
+    @Test func `restarts a long WAL while others write, and truncates it when nobody does`() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("keys.sqlite")
+        var limits = SQLiteKeyRegistry.Limits.patient
+        limits.walIdleBytes = 100_000
+        let registry = try SQLiteKeyDatabase(path: path, limits: limits)
+        _ = try registry.enrol(.sample())
+        for counter in UInt32(1)...100 { _ = try registry.advanceCounter(of: .sample(1), to: counter, at: 1) }
+        let size = registry.walBytes
+        #expect(size > 2 * limits.walIdleBytes)
+        #expect(try registry.checkpoint() == SQLiteCheckpoint(remainingFrames: 0, walBytes: size, truncated: false))
+        _ = try registry.advanceCounter(of: .sample(1), to: 101, at: 1)
+        #expect(registry.walBytes == size)
+        #expect(try registry.checkpoint().truncated == false)
+        #expect(try registry.checkpoint() == SQLiteCheckpoint(remainingFrames: 0, walBytes: 0, truncated: true))
+        // At the limit it stays.
+        _ = try registry.advanceCounter(of: .sample(1), to: 102, at: 1)
+        limits.walIdleBytes = registry.walBytes
+        let patient = try SQLiteKeyDatabase(path: path, limits: limits)
+        for _ in 0..<3 { #expect(try patient.checkpoint().truncated == false) }
+        #expect(try patient.key(.sample(1))?.counter == 102)
+    }
+
     @Test func `shortens a long WAL by one step at a time`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("keys.sqlite")

@@ -22,11 +22,12 @@ extension SQLiteKeyDatabase {
     ///
     /// The server calls it every few seconds. Without these calls the WAL grows by one page per admitted assertion. A
     /// PASSIVE checkpoint does the work and takes no lock that a reader or writer needs. Only a WAL larger than
-    /// `Limits.walTruncationBytes` is then truncated, in steps; each holds the write lock briefly, with almost nothing
-    /// left to write.
+    /// `Limits.walTruncationBytes`, or `walIdleBytes` if nobody writes, is then truncated, in steps; each holds the
+    /// write lock briefly, with almost nothing left to write.
     ///
     /// The first write after a complete checkpoint restarts the WAL, and SQLite makes that write wait for the disk. So
-    /// it is done here, unless the WAL was truncated. A reactor waits only if it commits at exactly that moment.
+    /// it is done here, unless the WAL was truncated. A reactor waits only if it commits at exactly that moment. A WAL
+    /// larger than `walIdleBytes` has writers who leave no such moment: it is restarted under the lock.
     ///
     /// - throws: `.busy` if another process is checkpointing, which does the same work.
     @discardableResult
@@ -38,13 +39,25 @@ extension SQLiteKeyDatabase {
             let frames = try database.checkpoint(.passive)
             return (version, max(0, frames.walFrameCount - frames.checkpointedFrameCount))
         }
-        guard let moved else { return SQLiteCheckpoint(remainingFrames: 0, walBytes: walBytes, truncated: false) }
-        guard moved.remaining == 0, walBytes > limits.walTruncationBytes else {
-            if moved.remaining == 0, walBytes > 0, try beginAnew() { begunAnew.withLock { $0 = moved.version } }
-            return SQLiteCheckpoint(remainingFrames: moved.remaining, walBytes: walBytes, truncated: false)
+        let most = moved == nil ? min(limits.walIdleBytes, limits.walTruncationBytes) : limits.walTruncationBytes
+        if moved?.remaining ?? 0 == 0, walBytes > most {
+            let truncated = try truncate()
+            return SQLiteCheckpoint(remainingFrames: 0, walBytes: walBytes, truncated: truncated)
         }
-        let truncated = try truncate()
-        return SQLiteCheckpoint(remainingFrames: 0, walBytes: walBytes, truncated: truncated)
+        if let moved, moved.remaining == 0, walBytes > 0, try restart() { begunAnew.withLock { $0 = moved.version } }
+        return SQLiteCheckpoint(remainingFrames: moved?.remaining ?? 0, walBytes: walBytes, truncated: false)
+    }
+
+    /// The next commits overwrite the WAL. False if others prevented it; a later checkpoint tries again.
+    private func restart() throws(KeyRegistryError) -> Bool {
+        guard walBytes > limits.walIdleBytes else { return try beginAnew() }
+        do {
+            try prepareToLock()
+            try checkpoints.use { _ = try $0.checkpoint(.restart) }
+        } catch .busy {
+            return false
+        }
+        return try beginAnew()
     }
 
     /// Current size of the WAL, in bytes; 0 if there is none.

@@ -35,9 +35,12 @@ package final class SQLiteKeyDatabase: ImmediateKeyRegistry, CounterWindowStore 
         package var checkpointBusyMilliseconds = 20
         /// Connections for counters, and as many for reads: this many calls can run at once. One per reactor is best.
         package var connectionsPerPool = 4
-        /// The size from which `checkpoint()` truncates the WAL. Below it, SQLite overwrites the WAL from its start. In
-        /// bytes.
-        package var walTruncationBytes = 16 << 20
+        /// The size from which `checkpoint()` truncates the WAL, whoever writes. Below it, SQLite overwrites the WAL
+        /// from its start. In bytes.
+        package var walTruncationBytes = 128 << 20
+        /// The same for a store that nobody has written to since the checkpoint before. While many write, a WAL keeps
+        /// its length: a commit waits for the disk longer if its file grows. In bytes.
+        package var walIdleBytes = 16 << 20
         /// By how much one step of `checkpoint()` shortens a longer WAL. In bytes.
         package var walStepBytes = 4 << 20
         /// The number of calls that may wait for each thread of `SQLiteKeyRegistry`. Further calls are refused with

@@ -5,8 +5,8 @@ import KeyStore
 struct StoreFileCheck {
     /// Below this a disk counts as full, in bytes.
     static let leastFreeBytes = 64 << 20
-    /// A log that the gateway would have truncated long ago: four times its limit. In bytes.
-    static let largestLogBytes = 4 * SQLiteKeyDatabase.Limits().walTruncationBytes
+    /// A log that the gateway would have truncated long ago: twice its limit. In bytes.
+    static let largestLogBytes = 2 * SQLiteKeyDatabase.Limits().walTruncationBytes
 
     private let path: String
     private let directory: String
@@ -80,7 +80,8 @@ struct StoreFileCheck {
         guard bytes <= Self.largestLogBytes else {
             return .warning(
                 .writeAheadLog, "it has \(bytes) bytes",
-                "A running gateway truncates it above 16 MiB, unless another program reads the store all the time."
+                "A running gateway truncates it above \(SQLiteKeyDatabase.Limits().walTruncationBytes >> 20) MiB, unless"
+                    + " another program reads the store all the time."
                     + " If it goes on growing, see the gateway's log for failed checkpoints.")
         }
         return .good(.writeAheadLog, "it has \(bytes) bytes")

@@ -9,7 +9,8 @@ enum RefreshSchema {
 
     /// The indexes, by name, table and columns.
     static let indexes = [
-        ("refresh_family_account", "refresh_family", "(account_id, used_at)"),
+        // Without `used_at`: each use would change it, and an account has few families.
+        ("refresh_family_account", "refresh_family", "(account_id)"),
         ("refresh_family_beginner", "refresh_family", "(beginner)"),
         ("refresh_family_expires", "refresh_family", "(expires_at)"),
     ]
