@@ -60,15 +60,27 @@ struct HeaderText {
         list(fields, limit: limit) { $0.protocolName() }
     }
 
-    /// Whether a token stands alone between commas, in a list that may be malformed elsewhere.
+    /// Whether a token stands alone between commas, in a list that may be malformed elsewhere, also within quotation
+    /// marks. In one pass.
     static func names(_ token: String, in field: String) -> Bool {
-        field.utf8.split(separator: UInt8(ascii: ",")).contains { element in
-            var text = HeaderText(String(decoding: element, as: UTF8.self))
+        var text = HeaderText(field)
+        repeat {
             text.skipBlanks()
-            guard let found = text.token(), ASCIIByte.isSame(found, token) else { return false }
+            let isNamed = text.take(token)
             text.skipBlanks()
-            return text.isAtEnd
-        }
+            if isNamed, text.isAtEnd || text.bytes[text.position] == UInt8(ascii: ",") { return true }
+            while !text.isAtEnd, text.bytes[text.position] != UInt8(ascii: ",") { text.position += 1 }
+        } while text.take(",")
+        return false
+    }
+
+    /// Consumes these letters, in any case, if they come next.
+    private mutating func take(_ letters: String) -> Bool {
+        let next = bytes[position...].prefix(letters.utf8.count)
+        guard next.elementsEqual(letters.utf8, by: { ASCIIByte.lowercased($0) == ASCIIByte.lowercased($1) })
+        else { return false }
+        position += next.count
+        return true
     }
 
     private static func list<Element>(

@@ -27,7 +27,7 @@ package struct OpeningRequest: Sendable {
     }
 }
 
-/// A request that conforms to RFC 6455 §4.2.1. Only `check` creates one. The HTTP parser checks `Host`.
+/// A request that conforms to RFC 6455 §4.2.1. Only `judge` creates one. The HTTP parser checks `Host`.
 package struct OpeningHandshake: Hashable, Sendable {
     /// The maximum number of elements of `Upgrade` and of `Connection`, each.
     package static let maximumTokens = 16
@@ -72,14 +72,15 @@ package struct OpeningHandshake: Hashable, Sendable {
 
     /// - Returns: nil if the request doesn't ask for a WebSocket: other protocols are ignored (RFC 9110 §7.8).
     package static func judge(_ request: OpeningRequest) -> Result<OpeningHandshake, Fault>? {
-        guard demand(request.upgrade) != .other else { return nil }
-        return Result { () throws(Fault) in try check(request) }
+        let demand = demand(request.upgrade)
+        guard demand != .other else { return nil }
+        return Result { () throws(Fault) in try check(request, demand) }
     }
 
-    package static func check(_ request: OpeningRequest) throws(Fault) -> OpeningHandshake {
+    private static func check(_ request: OpeningRequest, _ demand: Demand) throws(Fault) -> OpeningHandshake {
         guard request.method.hasSameBytes(as: "GET") else { throw .method }
         guard request.version >= (1, 1) else { throw .httpVersion }
-        guard demand(request.upgrade) == .webSocket else { throw .upgrade }
+        guard demand == .webSocket else { throw .upgrade }
         guard contains("upgrade", in: request.connection) else { throw .connection }
         guard request.webSocketVersion.count == 1 else { throw .version }
         guard request.webSocketVersion[0].hasSameBytes(as: version) else { throw .unsupportedVersion }
