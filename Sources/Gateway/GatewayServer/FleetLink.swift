@@ -9,8 +9,7 @@ import Synchronization
 final class FleetLink: Sendable {
     /// What the directory of sessions announces to.
     let sessions: FleetSessions
-    /// With what the files had at the start.
-    private let first: FleetRelay
+    private let relays: FleetRelays
     private let listener: GatewayConfiguration.FleetListener
     private let members = KnownMembers()
 
@@ -20,12 +19,11 @@ final class FleetLink: Sendable {
     init?(
         _ listener: GatewayConfiguration.FleetListener?, _ store: FleetStore?,
         _ limits: @escaping @Sendable () -> RelayLimits, logger: Logger
-    ) throws(GatewayError) {
+    ) {
         guard let listener, let store else { return nil }
         self.listener = listener
-        let tls = try FleetTLS(listener.files)
         sessions = FleetSessions(store.registry, member: store.member, members: members, logger: logger)
-        first = tls.makeRelay(sessions, limits)
+        relays = FleetRelays(sessions, limits: limits())
     }
 
     /// Listens for the other gateways, after `RelayServer.listen`, and tells them where.
@@ -53,7 +51,7 @@ final class FleetLink: Sendable {
     /// From the files that the settings name now; nil: they name none.
     func parts(_ live: LiveConfiguration, edge: EdgeSettings) throws(GatewayError) -> FleetParts? {
         guard let files = live.fleetFiles else { return nil }
-        return try FleetTLS(files).parts(renewing: first, edge: edge)
+        return try FleetTLS(files).parts(relays, edge: edge)
     }
 }
 

@@ -30,18 +30,9 @@ struct FleetTLS {
         }
     }
 
-    /// Once at the start.
-    func makeRelay(
-        _ whereabouts: any SessionWhereabouts, _ limits: @escaping @Sendable () -> RelayLimits
-    ) -> FleetRelay {
-        FleetRelay(whereabouts, tls: dialling, limits: limits())
-    }
-
-    /// - Parameters:
-    ///   - relay: of before.
-    ///   - edge: for clients.
-    func parts(renewing relay: FleetRelay, edge: EdgeSettings) -> FleetParts {
-        FleetParts(relay: FleetRelay(relay, tls: dialling), listener: EdgePart(settings(edge), material: material))
+    /// - Parameter edge: for clients.
+    func parts(_ relays: FleetRelays, edge: EdgeSettings) -> FleetParts {
+        FleetParts(relay: FleetRelay(relays, tls: dialling), listener: EdgePart(settings(edge), material: material))
     }
 
     private func settings(_ edge: EdgeSettings) -> EdgeSettings {

@@ -33,7 +33,7 @@ final class GatewayFleet: Sendable {
         }
         self.database = database
         holdings = database.map { FleetHoldings(of: $0, logger) }
-        link = try FleetLink(start.fleetListener, database, limits, logger: logger)
+        link = FleetLink(start.fleetListener, database, limits, logger: logger)
     }
 
     private var member: FleetMember? { membership.withLock { $0 } }

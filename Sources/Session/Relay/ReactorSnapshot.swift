@@ -5,13 +5,14 @@ import Reactors
 /// A reactor's part of a ``RelaySnapshot``: made on its thread, and immutable.
 final class ReactorSnapshot {
     let gate: Gate
+    let fleetRelay: FleetRelay?
     let clients: EdgeService?
     let gateways: EdgeService?
     let internalService: InternalService?
 
     init(_ snapshot: RelaySnapshot, at place: ReactorPlace) {
         let settings = snapshot.relay
-        gate = settings.gate
+        (gate, fleetRelay) = (settings.gate, settings.fleetRelay)
         let router = EdgeRouter(
             settings: settings, reactor: place.reactor, sessions: place.sessions, work: place.work)
         clients = snapshot.clients.map { EdgeService($0, handler: router) }
@@ -31,7 +32,9 @@ final class ReactorSnapshot {
 final class ReactorPlace {
     unowned let reactor: Reactor
     let work: SharedWork
-    private(set) lazy var sessions: SessionTable = { [unowned self] in SessionTable(gate: self.snapshot.gate) }()
+    private(set) lazy var sessions: SessionTable = { [unowned self] in
+        SessionTable(gate: self.snapshot.gate, fleetRelay: self.snapshot.fleetRelay)
+    }()
     /// Nil before the internal listener listens, and without one.
     private(set) var internalDesk: InternalDesk?
     private var current: ReactorSnapshot?

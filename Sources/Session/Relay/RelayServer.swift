@@ -54,7 +54,8 @@ package final class RelayServer: Sendable {
         }
     }
 
-    /// Listens for requests of the operator's other programs (`ADMIN_BIND`). Call it once, and not on a reactor.
+    /// Listens for requests of the operator's other programs (`ADMIN_BIND`). Call it once, after `listen`, and not on a
+    /// reactor.
     ///
     /// - Parameter desks: for the console.
     /// - Returns: the address, with the port that the kernel chose if it was 0.

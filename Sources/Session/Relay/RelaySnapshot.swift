@@ -1,4 +1,3 @@
-import Admission
 package import Reactors
 
 /// What the engine serves with: all from one reload, and immutable. Each reactor makes its ``ReactorSnapshot`` of it.

@@ -1,7 +1,6 @@
-package import Admission
-import FoundationEssentials
+import Admission
 import HTTPWire
-package import Reactors
+import Reactors
 import WireText
 
 /// The client, time and id of a request. The same id is in the answer, the log and the audit log.
@@ -28,15 +27,6 @@ extension RequestContext {
     static func makeID() -> String {
         let digits = String(UInt64.random(in: .min ... .max), radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
-    }
-}
-
-extension Reactor {
-    /// The current time, in the form that the gate needs.
-    package var moment: Moment {
-        Moment(
-            monotonic: MonotonicTime(nanoseconds: now),
-            unixMilliseconds: Int64(Date.now.timeIntervalSince1970 * 1_000))
     }
 }
 

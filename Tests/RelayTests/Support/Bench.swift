@@ -61,7 +61,7 @@ final class Bench {
         admission.blockList = options.blockList
         let gate = Gate(admission)
         let target = try TargetEndpoint("mud.example:4000")
-        var relay = RelaySettings(
+        let relay = RelaySettings(
             targets: try TargetPolicy(TargetSettings(mode: options.mode, standard: target)),
             dialer: TargetDialer(
                 tlsMode: .plain, preferredTLS: nil, requiredTLS: nil, proxyHeader: .off, timeoutMilliseconds: 10_000),
@@ -71,15 +71,15 @@ final class Bench {
             version: "0", audit: audit,
             journal: RefusalJournal(audit: audit, metrics: metrics, logger: logger, linesPerMinute: 1_000),
             whenAuditFails: .continue, metrics: metrics, logger: logger)
-        if let elsewhere = options.elsewhere {
+        let fleetRelay = try options.elsewhere.map { elsewhere in
             let tls = try TargetTLS(TargetTLSSettings(mode: .required))
-            relay.fleetRelay = FleetRelay(FixedWhereabouts(found: elsewhere), tls: tls, limits: relays)
+            return FleetRelay(FixedWhereabouts(found: elsewhere), tls: tls, limits: relays)
         }
         settings = SessionSettings(relay)
         loops = [network.makeLoop(), network.makeLoop()]
         let current = CurrentGate(gate)
         self.current = current
-        tables = loops.map { _ in SessionTable(gate: current.gate) }
+        tables = loops.map { _ in SessionTable(gate: current.gate, fleetRelay: fleetRelay) }
     }
 
     deinit { try? FileManager.default.removeItem(atPath: auditPath) }

@@ -2,7 +2,6 @@ import Admission
 import BlockingWork
 import KeyStore
 import Relay
-import Synchronization
 
 extension FleetStore: GatewayStore {
     var keys: any KeyMaintenance { registry }
@@ -30,11 +29,9 @@ extension FleetStore: GatewayStore {
         if let failure { throw failure }
     }
 
-    /// Asked until the answer is yes. A database that doesn't answer now prevents no reload.
+    /// A database that doesn't answer now prevents no reload.
     func checkErasing() throws(GatewayError) {
-        guard !mayErase.withLock({ $0 }), let mayErase = try? registry.mayEraseBlocking() else { return }
-        guard mayErase else { throw .fleetStore(name, Self.erasingRefused) }
-        self.mayErase.withLock { $0 = true }
+        if mayErase() == false { throw .fleetStore(name, Self.erasingRefused) }
     }
 
     func mayFinishErasures() async throws(KeyRegistryError) -> Bool { try await registry.mayErase() }

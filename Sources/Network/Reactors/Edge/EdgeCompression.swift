@@ -101,17 +101,10 @@ final class CompressionShare {
 /// Reactor thread only.
 final class SharedDeflaters {
     /// zlib's compression level.
-    private(set) var level: Int
+    let level: Int
     private var engines: [Int: MessageDeflateEngine] = [:]
 
     init(level: Int) { self.level = level }
-
-    /// WebSockets keep their current engine.
-    func setLevel(_ new: Int) {
-        guard new != level else { return }
-        level = new
-        engines = [:]
-    }
 
     /// - Returns: nil if there is no memory for an engine.
     func engine(for agreement: DeflateAgreement) -> MessageDeflateEngine? {

@@ -3,7 +3,7 @@ package import HTTPWire
 package import WebSocketWire
 package import WireText
 
-/// The edge's requests to the layers behind it. One per reactor; called on its thread.
+/// The edge's requests to the layers behind it. One per reactor and reload; called on the reactor's thread.
 package protocol EdgeHandler: AnyObject {
     /// The head of a request or upgrade has arrived; nil for input that isn't a valid request. The rest of the request
     /// has not been examined. Who accepts it says whose it is, once for all that follows.

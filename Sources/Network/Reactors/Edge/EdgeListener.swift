@@ -114,9 +114,7 @@ final class EdgeListener: TimerTarget {
         reactor: Reactor, gateways: GatewayAccess? = nil, census: ConnectionCensus, service: @escaping () -> EdgeService
     ) throws(ReactorError) {
         let settings = service().settings
-        let tls = service().material.map { first in
-            EdgeTLS(isForGateways: gateways != nil) { service().material ?? first }
-        }
+        let tls = service().material.map { _ in EdgeTLS(isForGateways: gateways != nil) { service().material } }
         self.gateways = gateways
         self.reactor = reactor
         self.service = service
@@ -147,7 +145,6 @@ final class EdgeListener: TimerTarget {
         guard let compression = settings.compression, !offers.isEmpty,
             let memoryShare = compression.memory.agree(to: offers, settings: compression.settings)
         else { return nil }
-        deflaters.setLevel(compression.settings.level)
         return MessageCompression(
             memoryShare, sharing: deflaters, minimumBytes: compression.settings.minimumBytes, limits: limits)
     }

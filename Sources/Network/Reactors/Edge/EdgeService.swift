@@ -8,10 +8,10 @@ package struct EdgePart: Sendable {
         (self.settings, self.material) = (settings, material)
     }
 
-    /// With the material of before if it has the same files: connections keep the certificates and revocation lists
-    /// that they began with, and unchanged files are in memory only once.
+    /// With the material of before if there is no other, or if it has the same files: connections keep the certificates
+    /// and revocation lists that they began with, and unchanged files are in memory only once.
     package func sharing(_ old: EdgePart?) -> EdgePart {
-        guard let material, let known = old?.material, material.isSame(as: known) else { return self }
+        guard let known = old?.material, material?.isSame(as: known) ?? true else { return self }
         return EdgePart(settings, material: known)
     }
 }

@@ -12,13 +12,13 @@ final class InternalConnections: Sendable {
 
     /// - Parameters:
     ///   - places: the first one's reactor calls `serve`.
-    ///   - material: of the start; nil: there is no TLS.
-    init(_ places: [Pinned<InternalPlace>], material: TLSMaterial?, door: InternalDoor) throws(ReactorError) {
+    ///   - isTLS: what the places serve with has a material then, always.
+    init(_ places: [Pinned<InternalPlace>], isTLS: Bool, door: InternalDoor) throws(ReactorError) {
         self.places = places
         self.door = door
         var made: [Pinned<InternalTLS>] = []
-        if let material {
-            for place in places { made.append(Pinned(try InternalTLS(material, at: place), to: place.reactor)) }
+        if isTLS {
+            for place in places { made.append(Pinned(try InternalTLS(at: place), to: place.reactor)) }
         }
         tls = made
     }

@@ -46,7 +46,7 @@ package struct InternalListening: Sendable {
     }
 }
 
-/// Answers requests of the internal listener. One per reactor; called on its thread.
+/// Answers requests of the internal listener, with the settings of one reload. One per reactor; called on its thread.
 package protocol InternalHandler: AnyObject {
     /// The largest body of a request; a larger one is a fault.
     var maximumBodyBytes: Int { get }
@@ -157,7 +157,7 @@ package final class InternalServer: Sendable {
     ) throws(ReactorError) {
         let isUnix = inherited?.isUnix ?? listening.address.isUnix
         let connections = try InternalConnections(
-            places, material: isUnix ? nil : listening.material,
+            places, isTLS: !isUnix && listening.material != nil,
             door: InternalDoor(
                 maximumPerAddress: listening.maximumPerAddress,
                 isPublic: inherited.map { !$0.isLocal } ?? listening.address.isPublic))

@@ -5,18 +5,16 @@ import COpenSSL
 ///
 /// Another material affects later handshakes, and whether certificates that were presented before are still good.
 final class InternalTLS {
-    private let first: TLSMaterial
     private let place: Pinned<InternalPlace>
     let context: OpaquePointer
     let bio: TLSMemoryBIO
 
-    /// - Parameter first: of the start.
-    init(_ first: TLSMaterial, at place: Pinned<InternalPlace>) throws(ReactorError) {
+    init(at place: Pinned<InternalPlace>) throws(ReactorError) {
         OpenSSLError.clear()
         guard let context = SSL_CTX_new(TLS_server_method()), let bio = TLSMemoryBIO() else {
             throw .vhostFailed(OpenSSLError.drain())
         }
-        (self.first, self.place) = (first, place)
+        self.place = place
         self.context = context
         self.bio = bio
         guard EdgeTLS.restrict(context) else { throw .vhostFailed(OpenSSLError.drain()) }
@@ -29,7 +27,10 @@ final class InternalTLS {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    var material: TLSMaterial { place.value.service.material ?? first }
+    var material: TLSMaterial {
+        guard let material = place.value.service.material else { preconditionFailure("no reload takes TLS away") }
+        return material
+    }
 
     deinit { SSL_CTX_free(context) }
 }

@@ -5,7 +5,7 @@ import COpenSSL
 /// Another material affects no existing connection: established connections and handshakes in progress keep what they
 /// began with.
 final class EdgeTLS {
-    private let inEffect: () -> TLSMaterial
+    private let inEffect: () -> TLSMaterial?
     /// Set while libwebsockets adopts its socket: OpenSSL begins the handshake before the `SSL` is known elsewhere.
     var adopted: EdgeConnection?
 
@@ -13,13 +13,16 @@ final class EdgeTLS {
 
     /// - Parameters:
     ///   - isForGateways: the peers are other gateways of the fleet, which speak TLS 1.3.
-    ///   - material: what is in effect.
-    init(isForGateways: Bool, material: @escaping () -> TLSMaterial) {
+    ///   - material: what is in effect: a listener with TLS always has some.
+    init(isForGateways: Bool, material: @escaping () -> TLSMaterial?) {
         inEffect = material
         self.isForGateways = isForGateways
     }
 
-    var material: TLSMaterial { inEffect() }
+    var material: TLSMaterial {
+        guard let material = inEffect() else { preconditionFailure("no reload takes TLS away") }
+        return material
+    }
 
     /// Configures the server's `SSL_CTX`, which libwebsockets created with the certificate of the start. This object
     /// must outlive it.

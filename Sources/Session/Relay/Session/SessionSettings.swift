@@ -18,8 +18,6 @@ final class SessionSettings: Sendable {
     let compression: ClientCompression
     let directory: SessionDirectory
     let drain: DrainSwitch
-    /// Nil: this gateway has all sessions.
-    let fleetRelay: FleetRelay?
     /// Records the end of a session.
     let record: DecisionRecord
     let metrics: GatewayMetrics
@@ -34,7 +32,6 @@ final class SessionSettings: Sendable {
         compression = settings.compression
         directory = settings.directory
         drain = settings.drain
-        fleetRelay = settings.fleetRelay
         record = DecisionRecord(settings)
         metrics = settings.metrics
         logger = settings.logger

@@ -14,6 +14,9 @@ final class SessionTable: TimerTarget {
     /// The gate of the last reload, which also decides about new clients.
     var gate: Gate { currentGate() }
     private let currentGate: () -> Gate
+    /// To sessions of other gateways, as of the last reload; nil: this gateway has all sessions.
+    var fleetRelay: FleetRelay? { currentRelay() }
+    private let currentRelay: () -> FleetRelay?
     /// By number.
     private var sessions: [Int: SessionStage] = [:]
     /// Links that close their WebSocket after their session was taken over.
@@ -28,7 +31,12 @@ final class SessionTable: TimerTarget {
     /// Memory for the steps of all sessions, one at a time, so that an idle session holds none.
     let scratch = SessionScratch()
 
-    init(gate: @autoclosure @escaping () -> Gate) { currentGate = gate }
+    /// Both are asked whenever they are needed.
+    init(
+        gate: @autoclosure @escaping () -> Gate, fleetRelay: @autoclosure @escaping () -> FleetRelay? = nil
+    ) {
+        (currentGate, currentRelay) = (gate, fleetRelay)
+    }
 
     /// What a shutdown waits for.
     var count: Int { sessions.count + links.count + relays.count }

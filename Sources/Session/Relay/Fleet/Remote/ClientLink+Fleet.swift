@@ -9,7 +9,7 @@ extension ClientLink {
     ///
     /// - Returns: false if it can't be anywhere else.
     func seekElsewhere(_ request: ResumeRequest, _ newcomer: Newcomer) -> Bool {
-        guard newcomer.arrival.permit != nil, let fleetRelay = newcomer.settings.fleetRelay,
+        guard newcomer.arrival.permit != nil, let fleetRelay = sessions.fleetRelay,
             SessionIdentity.isID(request.sessionID), newcomer.dialectKind?.resumes == true
         else { return false }
         guard !newcomer.settings.drain.refusesNewcomers else {

@@ -3,7 +3,7 @@ package import Reactors
 import Synchronization
 
 /// Passes upgrades that resume a session of another gateway on to that one. Shared by all reactors, and made anew by a
-/// reload, with the counts of before.
+/// reload, with what ``FleetRelays`` keeps.
 package final class FleetRelay: Sendable {
     /// Questions to the directory of sessions at the same time. A client that knows no session can cause one with each
     /// upgrade.
@@ -11,51 +11,27 @@ package final class FleetRelay: Sendable {
     /// Upgrades that are passed on, and, separately, those that other gateways pass on to this one.
     package static let defaultMaximum = 10_000
 
-    private let whereabouts: any SessionWhereabouts
-    private let maximum: Int
-    private let limits: @Sendable () -> RelayLimits
+    private let shared: FleetRelays
     /// What this gateway shows and demands.
     private let tls: TargetTLS
-    private let counts: Counts
 
-    private final class Counts: Sendable {
-        let state = Mutex(State())
-    }
+    /// - Parameter tls: with `MutualTLS`.
+    package init(_ shared: FleetRelays, tls: TargetTLS) { (self.shared, self.tls) = (shared, tls) }
 
-    private struct State {
-        var questions = 0
-        /// Upgrades that were passed on, and the WebSockets behind them.
-        var current = 0
-    }
-
-    /// - Parameters:
-    ///   - tls: with `MutualTLS`.
-    ///   - limits: read at each connection.
-    ///   - maximum: upgrades that are passed on and WebSockets behind them, over all reactors.
-    package init(
+    package convenience init(
         _ whereabouts: any SessionWhereabouts, tls: TargetTLS,
         limits: @autoclosure @escaping @Sendable () -> RelayLimits = RelayLimits(),
         maximum: Int = FleetRelay.defaultMaximum
     ) {
-        self.whereabouts = whereabouts
-        self.maximum = maximum
-        self.limits = limits
-        self.tls = tls
-        counts = Counts()
-    }
-
-    /// - Parameter tls: for later connections.
-    package init(_ old: FleetRelay, tls: TargetTLS) {
-        (whereabouts, maximum, limits, counts) = (old.whereabouts, old.maximum, old.limits, old.counts)
-        self.tls = tls
+        self.init(FleetRelays(whereabouts, limits: limits(), maximum: maximum), tls: tls)
     }
 
     /// Upgrades that are passed on now.
-    package var current: Int { counts.state.withLock { $0.current } }
+    package var current: Int { shared.state.withLock { $0.current } }
 
     /// - Parameter answer: called once, on any thread.
     func find(_ sessionID: String, answer: @escaping @Sendable (Whereabouts) -> Void) {
-        let mayAsk = counts.state.withLock { state in
+        let mayAsk = shared.state.withLock { state in
             guard state.questions < Self.maximumQuestions else { return false }
             state.questions += 1
             return true
@@ -63,24 +39,48 @@ package final class FleetRelay: Sendable {
         guard mayAsk else {
             return answer(.unavailable(detail: "too many sessions are being looked for", retryAfter: 1))
         }
-        whereabouts.find(sessionID) { [self] found in
-            counts.state.withLock { $0.questions -= 1 }
+        shared.whereabouts.find(sessionID) { [self] found in
+            shared.state.withLock { $0.questions -= 1 }
             answer(found)
         }
     }
 
     /// - Returns: false above the limit. If it is true, `leave` must be called exactly once.
     func enter() -> Bool {
-        counts.state.withLock { state in
-            guard state.current < maximum else { return false }
+        shared.state.withLock { state in
+            guard state.current < shared.maximum else { return false }
             state.current += 1
             return true
         }
     }
 
-    func leave() { counts.state.withLock { $0.current -= 1 } }
+    func leave() { shared.state.withLock { $0.current -= 1 } }
 
     func destination(_ peer: FleetPeer) -> RelayDestination {
-        RelayDestination(host: peer.host, port: peer.port, tls: tls, limits: limits())
+        RelayDestination(host: peer.host, port: peer.port, tls: tls, limits: shared.limits())
+    }
+}
+
+/// What stays through reloads.
+package final class FleetRelays: Sendable {
+    fileprivate let whereabouts: any SessionWhereabouts
+    fileprivate let maximum: Int
+    fileprivate let limits: @Sendable () -> RelayLimits
+    fileprivate let state = Mutex(State())
+
+    fileprivate struct State {
+        var questions = 0
+        /// Upgrades that were passed on, and the WebSockets behind them.
+        var current = 0
+    }
+
+    /// - Parameters:
+    ///   - limits: read at each connection.
+    ///   - maximum: upgrades that are passed on and WebSockets behind them, over all reactors.
+    package init(
+        _ whereabouts: any SessionWhereabouts, limits: @autoclosure @escaping @Sendable () -> RelayLimits,
+        maximum: Int = FleetRelay.defaultMaximum
+    ) {
+        (self.whereabouts, self.limits, self.maximum) = (whereabouts, limits, maximum)
     }
 }

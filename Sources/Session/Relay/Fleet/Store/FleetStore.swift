@@ -3,7 +3,7 @@ package import BlockingWork
 package import KeyStore
 package import Logging
 import Observability
-package import Synchronization
+import Synchronization
 
 /// The store of a fleet as a serving gateway uses it: what this gateway shares with the others, and what it knows of it
 /// without asking. It names no database: whoever makes it opens one.
@@ -26,8 +26,7 @@ package final class FleetStore: Sendable {
     package let alarm: Alarm
     private let upkeep: FleetUpkeep
     private let witnessBeats: WitnessBeats
-    /// Of the last ``checkErasing()``.
-    package let mayErase = Mutex(false)
+    private let hasRight = Mutex(false)
     private let isFailing = Mutex(false)
     private let unreadable = Mutex(0)
     private let logger: Logger
@@ -98,6 +97,16 @@ package final class FleetStore: Sendable {
         logger.error(
             "signing keys in the database can't be read: has every gateway the same STORE_SECRETS_KEY_PATH?",
             metadata: [LogKeys.count: "\(count)"])
+    }
+
+    /// Whether this gateway may erase the keys of devices. The store is asked until the answer is yes. Blocks.
+    ///
+    /// - Returns: nil: the store doesn't answer now.
+    package func mayErase() -> Bool? {
+        if hasRight.withLock({ $0 }) { return true }
+        guard let mayErase = try? registry.mayEraseBlocking() else { return nil }
+        if mayErase { hasRight.withLock { $0 = true } }
+        return mayErase
     }
 
     /// Has the database confirm what this gateway is a witness of, if that is due.
