@@ -192,6 +192,21 @@ struct RefreshPlaceTests {
         try use(2)
     }
 
+    @Test func `ends nothing where it comes back in a transaction that fails`() throws {
+        let killed = try gateway()
+        try FileManager.default.removeItem(atPath: place.count)
+        #expect(throws: KeyRegistryError.queueFull) {
+            try killed.change(until: nil) { database in
+                #expect(try killed.use(.sample(1, to: 2), in: database).isRotated)
+                #expect(try killed.begin(.sample(2), in: database) == .begun)
+                throw KeyRegistryError.queueFull
+            }
+        }
+        #expect(access(place.count, F_OK) == 0)
+        try use(1)
+        withExtendedLifetime(killed) {}
+    }
+
     // MARK: Birth times
 
     @Test func `compares birth times where both are known`() {

@@ -64,9 +64,10 @@ final class RefreshPlace: Sendable {
     }
 
     /// Before the first family of a history is committed, in its transaction: the history's file is on the disk then.
+    /// It has no count, since the transaction may have counted what is never committed.
     func begin(_ history: RefreshHistory) throws(KeyRegistryError) {
         guard state.withLock({ $0.begun != history.id }) else { return }
-        if try read()?.id != history.id { try makeLasting(history) }
+        if try read()?.id != history.id { try makeLasting(RefreshHistory(id: history.id, changes: 0)) }
         state.withLock { ($0.begun, $0.madeAt) = (history.id, .now) }
     }
 
