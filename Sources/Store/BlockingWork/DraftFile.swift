@@ -44,7 +44,7 @@ package struct DraftFile: Sendable {
     }
 
     /// After this and a power cut, all of the draft has the name, or the former file still has.
-    package func replace(_ target: String) throws(FileFault) {
+    private func replace(_ target: String) throws(FileFault) {
         try synchronize()
         guard rename(path, target) == 0 else { throw .now("\(target) can't be replaced") }
     }

@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import GRDB
 import Glibc
@@ -160,22 +161,65 @@ struct RefreshPlaceTests {
     }
 
     @Test func `is made anew by gateways alone, beside a draft that was left`() throws {
-        let draft = place.count + ".part"
-        try Data("left".utf8).write(to: URL(filePath: draft))
+        try Data("left".utf8).write(to: URL(filePath: place.draft))
         let first = try place.inode()
         do { #expect(try command().rotates(.sample(1, to: 2))) }
         #expect(try place.inode() == first)
-        // The former file, so that its number isn't given again.
-        #expect(link(place.count, directory.file("former")) == 0)
+        try place.keepInode()
+        let killed = try gateway()
+        #expect(try place.inode() != first && !place.hasDraft)
         try use(2)
-        #expect(try place.inode() != first)
-        #expect(!FileManager.default.fileExists(atPath: draft))
+        withExtendedLifetime(killed) {}
+    }
+
+    @Test func `is written without SQLite's lock`() throws {
+        let store = try gateway(renewing: .zero)
+        let first = try place.inode()
+        try place.keepInode()
+        try DatabaseQueue(path: path).inDatabase { database in
+            try database.inTransaction(.immediate) {
+                #expect(throws: KeyRegistryError.busy) {
+                    try store.change(until: .now()) { try store.use(.sample(1, to: 2), in: $0) }
+                }
+                return .rollback
+            }
+        }
+        #expect(try place.content(of: place.draft) == place.content(of: place.count))
+        #expect(try place.inode() == first)
+        // The first change removes what was left.
+        for token in 1..<3 { #expect(try store.rotates(.sample(token, to: token + 1))) }
+        #expect(try place.inode() != first && !place.hasDraft)
         try use(3)
     }
 
+    @Test func `isn't replaced by a draft that another process has removed`() throws {
+        let (one, other) = (place.refreshPlace(), place.refreshPlace())
+        let (history, first) = (try #require(try one.read()), try place.inode())
+        let lost = try #require(one.draft(of: history))
+        #expect(other.draft(of: history) == nil)
+        other.renew(history, by: nil)
+        #expect(!place.hasDraft)
+        one.renew(history, by: lost)
+        #expect(try place.inode() == first)
+        let draft = try #require(other.draft(of: history))
+        one.renew(history, by: lost)
+        #expect(try place.inode() == first && place.hasDraft)
+        let later = RefreshHistory(id: history.id, changes: history.changes + 1)
+        other.renew(later, by: draft)
+        #expect(try place.inode() != first && one.read() == later && !place.hasDraft)
+    }
+
+    @Test func `isn't replaced by a draft of another history`() throws {
+        let (own, first) = (place.refreshPlace(), try place.inode())
+        let history = try #require(try own.read())
+        let another = RefreshHistory(id: history.id.map { ~$0 }, changes: 0)
+        own.renew(history, by: own.draft(of: another))
+        own.renew(another, by: own.draft(of: another))
+        #expect(try place.inode() == first && own.read() == history && !place.hasDraft)
+    }
+
     @Test func `ends nothing where it can't be made anew`() throws {
-        let obstacle = place.count + ".part"
-        try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+        try FileManager.default.createDirectory(atPath: place.draft, withIntermediateDirectories: false)
         let first = try place.inode()
         let store = try gateway(renewing: .zero)
         for token in 1..<4 { #expect(try store.rotates(.sample(token, to: token + 1))) }
@@ -264,6 +308,23 @@ private struct CopiedPlace {
     let path: String
 
     var count: String { path + "-refresh" }
+    var draft: String { count + ".part" }
+    var hasDraft: Bool { access(draft, F_OK) == 0 }
+
+    /// As another process has it.
+    func refreshPlace() -> RefreshPlace { RefreshPlace(of: path, maximumAge: .zero) }
+
+    /// So that no later file gets the number of this one.
+    func keepInode() throws { try #require(link(count, count + ".former") == 0) }
+
+    /// Nil where the file isn't whole, or says another birth time than it has.
+    func content(of path: String) throws -> RefreshHistory? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        let content = RefreshPlaceContent(of: descriptor)
+        return content?.birth == FileBirth(of: descriptor) ? content?.history : nil
+    }
 
     func copy() throws -> Copy {
         Copy(

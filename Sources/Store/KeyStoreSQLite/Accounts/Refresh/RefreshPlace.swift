@@ -1,4 +1,3 @@
-import BlockingWork
 import Glibc
 import KeyStore
 import Synchronization
@@ -67,7 +66,7 @@ final class RefreshPlace: Sendable {
     /// It has no count, since the transaction may have counted what is never committed.
     func begin(_ history: RefreshHistory) throws(KeyRegistryError) {
         guard state.withLock({ $0.begun != history.id }) else { return }
-        if try read()?.id != history.id { try makeLasting(RefreshHistory(id: history.id, changes: 0)) }
+        if try read()?.id != history.id { try make(RefreshHistory(id: history.id, changes: 0)) }
         state.withLock { ($0.begun, $0.madeAt) = (history.id, .now) }
     }
 
@@ -100,65 +99,59 @@ final class RefreshPlace: Sendable {
         RefreshPlaceContent.overwrite(history.changes, in: descriptor)
     }
 
-    // MARK: Making it anew
-
-    /// In a transaction of the store.
-    ///
-    /// - Parameter history: that is committed.
-    func renewIfOld(_ history: RefreshHistory) {
-        guard let maximumAge else { return }
-        let isOld = state.withLock { $0.madeAt.map { $0.duration(to: .now) > maximumAge } ?? false }
-        if isOld { renew(history) }
-    }
-
-    /// Whether ``renew(_:)`` has anything to do when the store is left.
-    var isRenewed: Bool { maximumAge != nil && state.withLock { $0.madeAt != nil } }
-
-    /// The same at once. What isn't this history's file is left as it is; a missing one was removed by mistake.
-    func renew(_ history: RefreshHistory) {
-        guard maximumAge != nil else { return }
-        // Also where it fails: the disk may be full for long.
-        state.withLock { $0.madeAt = .now }
-        if access(path, F_OK) != 0, errno == ENOENT {
-            try? makeLasting(history)
-        } else if let known = try? read(), known.id == history.id {
-            try? make(history)
+    /// Transactions alone make and rename this draft: one that is there was left by a process that was killed.
+    private func make(_ history: RefreshHistory) throws(KeyRegistryError) {
+        let first = path + ".first"
+        unlink(first)
+        defer { unlink(first) }
+        guard let draft = try RefreshDraft(first, of: history, beside: store), draft.replace(path, with: history) else {
+            throw failure("can't be made")
         }
-    }
-
-    private func makeLasting(_ history: RefreshHistory) throws(KeyRegistryError) {
-        try make(history)
         try SQLiteStoreFile.synchronize(directory: SQLiteStoreFile.directory(of: path))
     }
 
-    /// All of it is on the disk before it has its name, since some file systems would leave an empty file after a power
-    /// cut. If the name isn't, it is the former file's, which is as good.
-    private func make(_ history: RefreshHistory) throws(KeyRegistryError) {
-        // Left by a process that was killed: there is one transaction at a time.
-        unlink(path + ".part")
-        do throws(FileFault) {
-            let draft = try DraftFile(path + ".part")
-            do throws(FileFault) {
-                try fill(draft, with: history)
-                try draft.replace(path)
-            } catch {
-                draft.remove()
-                throw error
-            }
-        } catch {
-            throw .unavailable(error.text)
+    // MARK: Making it anew
+
+    var isMadeAnew: Bool { maximumAge != nil }
+
+    /// Whether it is made anew when the store is left.
+    var isRenewed: Bool { isMadeAnew && state.withLock { $0.madeAt != nil } }
+
+    /// Once for each age, also where nothing comes of it: the disk may be full for long.
+    func isDue() -> Bool {
+        guard let maximumAge else { return false }
+        return state.withLock { state in
+            guard let madeAt = state.madeAt, madeAt.duration(to: .now) > maximumAge else { return false }
+            state.madeAt = .now
+            return true
         }
     }
 
-    private func fill(_ draft: DraftFile, with history: RefreshHistory) throws(FileFault) {
-        let descriptor = open(draft.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        let birth = FileBirth(of: descriptor)
-        close(descriptor)
-        try draft.write(RefreshPlaceContent(history: history, birth: birth).bytes)
-        // As SQLite does with its log: who isn't root uses the store later.
-        var owner = stat()
-        if geteuid() == 0, stat(store, &owner) == 0 { _ = chown(draft.path, owner.st_uid, owner.st_gid) }
+    /// Before the transaction that makes it anew.
+    ///
+    /// - Parameter history: that is committed.
+    /// - Returns: nil if it can't be made, or there is one: of a process that was killed, or is about to use it.
+    func draft(of history: RefreshHistory) -> RefreshDraft? {
+        try? RefreshDraft(draftPath, of: history, beside: store)
     }
+
+    /// In a transaction. What isn't this history's file is left as it is; a missing one was removed by mistake.
+    ///
+    /// - Parameters:
+    ///   - history: that is committed.
+    ///   - draft: nil: what has its path is removed, so that the next one can be made.
+    func renew(_ history: RefreshHistory, by draft: RefreshDraft?) {
+        state.withLock { $0.madeAt = .now }
+        if let draft, !draft.isThere { return }
+        let isMissing = access(path, F_OK) != 0 && errno == ENOENT
+        guard let draft, isMissing || (try? read())?.id == history.id, draft.replace(path, with: history) else {
+            unlink(draftPath)
+            return
+        }
+        if isMissing { try? SQLiteStoreFile.synchronize(directory: SQLiteStoreFile.directory(of: path)) }
+    }
+
+    private var draftPath: String { path + ".part" }
 
     private func failure(_ problem: String) -> KeyRegistryError {
         .unavailable("\(path) \(problem): \(String(cString: strerror(errno)))")

@@ -29,13 +29,21 @@ extension SQLiteKeyDatabase {
         if refreshPlace.isRenewed { renewRefreshPlace() }
     }
 
-    /// Not where the lock is taken for long.
+    /// Not where the lock is taken for long. Where a draft was left, the first transaction removes it.
     private func renewRefreshPlace() {
-        guard let known = try? refreshPlace.read() else { return }
-        try? administration.transaction(until: .now() + .milliseconds(limits.busyMilliseconds)) { database in
-            let history = try RefreshTable.history(in: database)
-            if history.id == known.id { refreshPlace.renew(history) }
+        guard refreshPlace.isMadeAnew, (try? refreshPlace.read()) != nil else { return }
+        for _ in 0..<2 {
+            let draft = refreshDraft(until: nil)
+            try? administration.transaction(until: .now() + .milliseconds(limits.busyMilliseconds)) { database in
+                refreshPlace.renew(try RefreshTable.history(in: database), by: draft)
+            }
+            if draft != nil { return }
         }
+    }
+
+    private func refreshDraft(until deadline: DispatchTime?) -> RefreshDraft? {
+        let history = try? administration.use(until: deadline) { try RefreshTable.history(in: $0) }
+        return history.flatMap(refreshPlace.draft)
     }
 
     /// In a transaction of ``change(until:_:)``, as the two below.
@@ -117,9 +125,11 @@ extension SQLiteKeyDatabase {
         until deadline: DispatchTime?, _ body: (Database) throws -> Result
     ) throws(KeyRegistryError) -> Result {
         var history: (before: RefreshHistory, after: RefreshHistory)?
+        let isDue = refreshPlace.isDue()
+        let draft = isDue ? refreshDraft(until: deadline) : nil
         let result = try administer(until: deadline) { database in
             let before = try RefreshTable.history(in: database)
-            refreshPlace.renewIfOld(before)
+            if isDue { refreshPlace.renew(before, by: draft) }
             let result = try body(database)
             history = (before, try RefreshTable.history(in: database))
             return result
