@@ -1,7 +1,7 @@
 import Glibc
 
-/// When a file was made. It keeps this when it is written, linked, or moved within its file system, and no program can
-/// set it: a copy has another one.
+/// When a file was made. It keeps this when it is written, linked, or moved within its file system; a copy has another
+/// one. Linux has no call that sets it, but some file systems have a way of their own (NTFS, SMB).
 struct FileBirth: Equatable {
     /// Where the file system or the kernel knows none.
     static let unknown = FileBirth(seconds: 0, nanoseconds: 0)

@@ -18,8 +18,10 @@ import Synchronization
 /// alone; one that is lost leaves the file behind the store, which loses nothing but the notice of an older copy.
 ///
 /// Notes aren't brought to the disk, which would cost a second wait: after a power cut the file may be behind by what
-/// the kernel hadn't written yet. Not told apart are a snapshot of the whole disk, and a copy of the last seconds
-/// before a gateway was killed, written over both files.
+/// the kernel hadn't written yet. Not told apart are:
+/// - a snapshot of the whole disk, and a copy that keeps birth times, or lies where files have none;
+/// - a copy, of any age, that is written over both files after a gateway was killed, and lacks only changes that came
+///   after the file was last made anew: of its last ten seconds, as a rule.
 final class RefreshPlace: Sendable {
     private struct State {
         var written: RefreshHistory?
