@@ -7,21 +7,23 @@ extension PostgreSQLSchema.Migration {
     ///    another one begins.
     /// 2. With each confirmed change of a family a gateway remembers the history, the position in the server's log, and
     ///    the run of the server (`RefreshWitness`). It shows them with each further statement.
-    /// 3. Every few seconds each gateway beats: it raises a number of its own in the database, durably, and remembers
-    ///    the number, too. Nobody else raises it.
+    /// 3. Every few seconds, and a second after such a change, each gateway beats: it raises a number of its own in the
+    ///    database, durably, and remembers the number, too. Nobody else raises it.
     /// 4. The database has gone back if it has the gateway's present history with a lower number than the gateway
     ///    remembers, or with a log that is shorter than the gateway's position, or was when this run of the server
     ///    recovered, unless the position is of this run. It has also gone back if it has a history that the gateway
     ///    remembers as an earlier one. Then all families end.
     /// 5. Of a history that the gateway doesn't know it knows nothing: it takes it up with the next confirmation.
     ///
-    /// A copy is told apart by what it lacks, were it one use, however much it has written meanwhile. Only one that
-    /// didn't recover, since its files are of a server that was stopped, may overtake the position: then the beats tell
-    /// it apart, unless it lacks only what came after the last one. A crash loses neither beats nor the log before what
-    /// was confirmed, nor does a standby that every commit waited for: neither system identifier nor timeline matter
-    /// here. Several gateways end the families of a copy once: the first one begins a history in it that the others
-    /// can't know, whatever they remember of the branch that was left. What was begun in that history isn't in their
-    /// branch, so they have nothing to say against it.
+    /// A copy is told apart by what it lacks. If its present run recovered, one change is enough, however much it has
+    /// written meanwhile. If a server was stopped before that run, in the copy or when the copy was made, nothing tells
+    /// how far it came, and it may overtake the position: then the beats tell it apart, unless it lacks only what came
+    /// after the last one. A gateway without a folder beats only every few seconds.
+    ///
+    /// A crash loses neither beats nor the log before what was confirmed, nor does a standby that every commit waited
+    /// for: neither system identifier nor timeline matter here. Several gateways end the families of a copy once: the
+    /// first one begins a history in it that the others can't know, whatever they remember of the branch that was left.
+    /// What was begun in that history isn't in their branch, so they have nothing to say against it.
     ///
     /// It isn't seen where no gateway remembers more: all have lost their witnesses, or were killed before they could
     /// write down what the copy lacks.

@@ -22,8 +22,11 @@ struct RefreshCopyTests {
         #expect(try await database.registry.use(.sample(0, to: 1)).isRotated)
     }
 
+    /// No test takes as long: no beat follows by itself.
+    private let long: Duration = .seconds(86_400)
+
     private func gateway(in folder: TemporaryDirectory, on server: PostgresServer) throws -> PostgreSQLKeyRegistry {
-        let witness = RefreshWitnessKeeper(in: folder.path)
+        let witness = RefreshWitnessKeeper(in: folder.path, pause: long)
         return try FleetDatabase.registry(.patient(server.parameters(database: database.name)), witness: witness)
     }
 
@@ -128,18 +131,37 @@ struct RefreshCopyTests {
 
     @Test func `end with such a snapshot for a gateway that is started anew`() async throws {
         let folder = try TemporaryDirectory()
-        let keeper = RefreshWitnessKeeper(in: folder.path)
-        let options = DriverOptions.patient(server.parameters(database: database.name))
-        let before = try FleetDatabase.registry(options, witness: keeper)
+        let before = try gateway(in: folder, on: server)
         try await goBack {
             let use = try await eventually { try await before.use(.sample(1, to: 2)) }
             try #require(use.isRotated)
-            _ = try await eventually {
-                RefreshWitnessKeeper(in: folder.path).present == keeper.present ? true : nil
-            }
+            try await before.leave(GatewayMembership(id: "1", name: "1", version: "1"), within: 60_000)
         }
         before.close()
         #expect(try await gateway(in: folder, on: server).use(.sample(1, to: 3)) == .unknown)
+        #expect(try epoch(on: server) == "2")
+    }
+
+    /// Then the copy can't tell how far it came.
+    @Test func `end with a snapshot that was stopped before a gateway asks, soon after the use that it lacks`()
+        async throws
+    {
+        let folder = try TemporaryDirectory()
+        let keeper = RefreshWitnessKeeper(in: folder.path)
+        let options = DriverOptions.patient(server.parameters(database: database.name))
+        let store = try FleetDatabase.registry(options, witness: keeper)
+        try await store.keepWitness()
+        try await goBack {
+            let use = try await eventually { try await store.use(.sample(1, to: 2)) }
+            try #require(use.isRotated)
+            _ = try await eventually { keeper.present.beats > 1 ? true : nil }
+            store.close()
+        }
+        try await server.stop()
+        try await server.start()
+        #expect(try text("coalesce(pg_last_wal_replay_lsn()::text, 'none')", on: server) == "none")
+        let restarted = try FleetDatabase.registry(options, witness: keeper)
+        #expect(try await restarted.use(.sample(1, to: 3)) == .unknown)
         #expect(try epoch(on: server) == "2")
     }
 

@@ -7,6 +7,10 @@ import Testing
 
 @Suite("What a gateway remembers of the database's past")
 struct RefreshWitnessTests {
+    /// No test takes as long: nothing follows by itself.
+    private let long: Duration = .seconds(86_400)
+    private let member = GatewayMembership(id: "1", name: "1", version: "1")
+
     private func history(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(number), count: 16) }
 
     private func confirmed(
@@ -52,6 +56,37 @@ struct RefreshWitnessTests {
         #expect(witness.histories == [history(3), history(2)])
     }
 
+    @Test func `forgets earlier histories in another place`() {
+        var witness = RefreshWitness()
+        witness.note(confirmed(1), after: nil)
+        witness.note(confirmed(2), after: history(1))
+        witness.note(confirmed(3, place: 1, reached: 5), after: history(2))
+        #expect(witness.histories == [history(3)] && witness.reached == 5)
+        witness.note(confirmed(4, place: 1), after: history(3))
+        witness.note(confirmed(2), after: history(4))
+        #expect(witness.histories == [history(2)])
+    }
+
+    /// As with a gateway that is tried elsewhere, with its folder.
+    @Test func `ends nothing in two databases that its gateway visits by turns`() async throws {
+        let (folder, notices) = (try TemporaryDirectory(), Notices())
+        let databases = [try await FleetDatabase(), try await FleetDatabase()]
+        for database in databases {
+            _ = try await database.registry.begin(.sample(1), maximum: 10)
+            #expect(try await database.registry.begin(.sample()) == .begun)
+        }
+        for token in 0..<4 {
+            for database in databases {
+                let witness = RefreshWitnessKeeper(in: folder.path, pause: long) { _ in notices.add() }
+                let gateway = try FleetDatabase.registry(database.options, witness: witness)
+                #expect(try await gateway.use(.sample(token, to: token + 1)).isRotated)
+                try await gateway.keepWitness()
+                #expect(witness.present.histories.count == 1 && witness.present.beats == Int64(token + 1))
+            }
+        }
+        #expect(notices.count == 0)
+    }
+
     @Test func `is read as it was written`() {
         var witness = RefreshWitness()
         for number in 0..<RefreshWitness.maximumHistories {
@@ -75,7 +110,9 @@ struct RefreshWitnessTests {
         let path = folder.file("refresh-witness")
         let reports = Mutex<[String]>([])
         func gateway() throws -> PostgreSQLKeyRegistry {
-            let witness = RefreshWitnessKeeper(in: folder.path) { report in reports.withLock { $0.append(report) } }
+            let witness = RefreshWitnessKeeper(in: folder.path, pause: long) { report in
+                reports.withLock { $0.append(report) }
+            }
             return try FleetDatabase.registry(database.options, witness: witness)
         }
         func kept() throws -> RefreshWitness? {
@@ -107,7 +144,7 @@ struct RefreshWitnessTests {
         #expect(reports.withLock { $0 }.map { $0.contains("have ended") } == [false, true, true])
     }
 
-    @Test func `is written down soon without a beat, and before a shutdown`() async throws {
+    @Test func `is written down soon, and a beat follows`() async throws {
         let (database, folder) = (try await FleetDatabase(), try TemporaryDirectory())
         func kept() throws -> RefreshWitness? {
             RefreshWitness(
@@ -117,11 +154,61 @@ struct RefreshWitnessTests {
         let gateway = try FleetDatabase.registry(database.options, witness: keeper)
         _ = try await gateway.begin(.sample(1), maximum: 10)
         #expect(try await gateway.begin(.sample()) == .begun)
-        #expect(keeper.present.histories.count == 1 && keeper.present.beats == 0)
-        _ = try await eventually { try kept() == keeper.present ? true : nil }
+        #expect(keeper.present.histories.count == 1)
+        let before = try await eventually { try kept().flatMap { $0.beats > 0 ? $0 : nil } }
+        #expect(before.histories == keeper.present.histories)
         #expect(try await gateway.use(.sample(0, to: 1)).isRotated)
-        try await gateway.leave(GatewayMembership(id: "1", name: "1", version: "1"), within: 60_000)
-        #expect(try kept() == keeper.present)
+        _ = try await eventually { try kept().flatMap { $0.beats > before.beats ? $0 : nil } }
+    }
+
+    @Test func `is written down soon if no beat follows`() async throws {
+        let (database, folder) = (try await FleetDatabase(), try TemporaryDirectory())
+        let keeper = RefreshWitnessKeeper(in: folder.path)
+        let gateway = try FleetDatabase.registry(database.options, witness: keeper)
+        try database.session().run("ALTER FUNCTION portcullis.beat_witness RENAME TO hidden")
+        _ = try await gateway.begin(.sample(1), maximum: 10)
+        #expect(try await gateway.begin(.sample()) == .begun)
+        _ = try await eventually { RefreshWitnessKeeper(in: folder.path).present == keeper.present ? true : nil }
+        #expect(keeper.present.histories.count == 1 && keeper.present.beats == 0)
+    }
+
+    @Test func `is written down before a shutdown`() async throws {
+        let (database, folder) = (try await FleetDatabase(), try TemporaryDirectory())
+        let keeper = RefreshWitnessKeeper(in: folder.path, pause: long)
+        let gateway = try FleetDatabase.registry(database.options, witness: keeper)
+        _ = try await gateway.begin(.sample(1), maximum: 10)
+        #expect(try await gateway.begin(.sample()) == .begun)
+        try await gateway.leave(member, within: 60_000)
+        #expect(keeper.present.histories.count == 1)
+        #expect(RefreshWitnessKeeper(in: folder.path).present == keeper.present)
+    }
+
+    @Test func `is written down before a shutdown that the database doesn't hear of`() async throws {
+        let (database, folder) = (try await FleetDatabase(), try TemporaryDirectory())
+        let keeper = RefreshWitnessKeeper(in: folder.path, pause: long)
+        let gateway = try FleetDatabase.registry(database.options, witness: keeper)
+        _ = try await gateway.begin(.sample(1), maximum: 10)
+        #expect(try await gateway.begin(.sample()) == .begun)
+        gateway.close()
+        await #expect(throws: KeyRegistryError.self) { try await gateway.leave(member, within: 60_000) }
+        #expect(keeper.present.histories.count == 1)
+        #expect(RefreshWitnessKeeper(in: folder.path).present == keeper.present)
+    }
+
+    /// The thread that writes the file hangs.
+    @Test func `holds up no shutdown`() async throws {
+        let (database, gate) = (try await FleetDatabase(), Gate())
+        let gateway = try FleetDatabase.registry(
+            database.options, witness: RefreshWitnessKeeper(in: "/proc/self") { _ in gate.pass() })
+        _ = try await gateway.begin(.sample(1), maximum: 10)
+        #expect(try await gateway.begin(.sample()) == .begun)
+        await gate.arrivals(1)
+        let report = GatewayMember.Report()
+        #expect(try await gateway.beat(member, uptime: 1, report).members.count == 1)
+        try await gateway.leave(member, within: 60_000)
+        #expect(gate.isHolding)
+        gate.open()
+        #expect(try database.session().run("SELECT count(*) FROM portcullis.gateway", []).only().integer(0) == 0)
     }
 
     @Test func `is raised by what was written alone`() async throws {

@@ -19,7 +19,9 @@ extension PostgreSQLKeyRegistry {
             let row = try rows.only()
             return (try read(row), try row.confirmation(from: rows.columns - SQLStatement.confirmedColumns))
         }
-        if let confirmed { witness.note(confirmed, after: known.histories.first) }
+        if let confirmed {
+            witness.note(confirmed, after: known.histories.first) { [weak self] in try? await self?.keepWitness() }
+        }
         return value
     }
 }

@@ -3,8 +3,6 @@ import Synchronization
 
 /// The witness of this gateway: in memory, and in a file where there is a folder for it, over restarts.
 package final class RefreshWitnessKeeper: Sendable {
-    /// The file is written as often at most, but for beats.
-    private static let pause: Duration = .seconds(1)
     /// A disk that takes longer is written to later.
     private static let patience: Duration = .seconds(5)
 
@@ -13,10 +11,11 @@ package final class RefreshWitnessKeeper: Sendable {
         """
 
     private let file: SmallFile?
+    private let pause: Duration
     private let witness: Mutex<RefreshWitness>
     /// What the file has.
     private let written: Mutex<RefreshWitness?>
-    /// The file will be written soon.
+    /// The file will be written soon, and a beat asked for.
     private let isDue = Mutex(false)
     private let isFailing = Mutex(false)
     private let disk = BlockingThreads("witness")
@@ -26,9 +25,14 @@ package final class RefreshWitnessKeeper: Sendable {
     ///
     /// - Parameters:
     ///   - directory: of the gateway's state; nil: a restart forgets the witness.
+    ///   - pause: between two writes of the file, but for beats that the gateway makes by itself.
     ///   - report: what an operator has to know.
-    package init(in directory: String? = nil, report: @escaping @Sendable (String) -> Void = { _ in }) {
-        (file, self.report) = (directory.map { SmallFile(RefreshWitness.fileName, in: $0) }, report)
+    package init(
+        in directory: String? = nil, pause: Duration = .seconds(1),
+        report: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        (file, self.pause) = (directory.map { SmallFile(RefreshWitness.fileName, in: $0) }, pause)
+        self.report = report
         var found: RefreshWitness?
         if let file { found = Self.read(file, report) }
         written = Mutex(found)
@@ -50,26 +54,35 @@ package final class RefreshWitnessKeeper: Sendable {
 
     /// Remembers what the database has confirmed, without waiting. The file is behind for a moment, so it never says
     /// too much.
-    func note(_ confirmed: RefreshConfirmation, after known: [UInt8]?) {
+    ///
+    /// - Parameter beat: follows soon on what isn't a beat, whatever becomes of the file. It isn't repeated.
+    func note(
+        _ confirmed: RefreshConfirmation, after known: [UInt8]?, thenBeating beat: @escaping @Sendable () async -> Void
+    ) {
         let (before, after) = witness.withLock { witness in
             let before = witness
             witness.note(confirmed, after: known)
             return (before, witness)
         }
-        if let known = before.histories.first, known != after.histories.first { report(Self.ended) }
-        if after != before { keepSoon() }
+        // In another database other families are good.
+        if let known = before.histories.first, known != after.histories.first, before.place == after.place {
+            report(Self.ended)
+        }
+        if confirmed.beats == 0 { keepSoon(beat) }
     }
 
-    private func keepSoon() {
+    private func keepSoon(_ beat: @escaping @Sendable () async -> Void) {
         let isFirst = isDue.withLock { isDue in
             defer { isDue = true }
             return !isDue
         }
         guard file != nil, isFirst else { return }
         Task {
-            try? await Task.sleep(for: Self.pause)
+            try? await Task.sleep(for: pause)
             isDue.withLock { $0 = false }
-            await keep()
+            async let kept: Void = keep()
+            await beat()
+            await kept
         }
     }
 
