@@ -18,11 +18,12 @@ struct RefreshLateRepetitionTests {
         #expect(try await database.registry.use(.sample(0, to: 1)).isRotated)
     }
 
-    /// What happens to the statement that marks it.
+    /// What happens to the statement that marks it: its gateway can't know what became of the mark.
     private static let faults = [
-        "RAISE EXCEPTION 'not now'", "PERFORM pg_terminate_backend(pg_backend_pid())",
-        "RAISE EXCEPTION 'not now' USING ERRCODE = 'query_canceled'",
+        "PERFORM pg_terminate_backend(pg_backend_pid())", "RAISE EXCEPTION 'not now' USING ERRCODE = 'query_canceled'",
     ]
+    /// It knows that there is no mark.
+    private static let refusals = ["RAISE EXCEPTION 'no'", "RAISE EXCEPTION 'no' USING ERRCODE = 'lock_not_available'"]
 
     private func makeFault(_ fault: String) throws {
         try database.session().run(
@@ -42,12 +43,26 @@ struct RefreshLateRepetitionTests {
     }
 
     @Test(arguments: faults)
-    func `is answered and not used up if it can't be marked`(fault: String) async throws {
+    func `is answered and not used up if the mark may be lost`(fault: String) async throws {
         try makeFault(fault)
         for _ in 0..<2 {
             #expect(try await eventually { try await store.use(late) }.repeatedSealed == [1])
             #expect(try await isMarked() == false)
         }
+        try await expectGood()
+    }
+
+    @Test(arguments: refusals)
+    func `is neither answered nor used up if it isn't marked`(refusal: String) async throws {
+        try makeFault(refusal)
+        for _ in 0..<2 {
+            await #expect(throws: KeyRegistryError.self) { try await store.use(late) }
+            #expect(try await isMarked() == false)
+        }
+        try await expectGood()
+    }
+
+    private func expectGood() async throws {
         try database.session().run("DROP TRIGGER fails ON portcullis.refresh_family")
         #expect(try await eventually { try await store.use(late) }.repeatedSealed == [1])
         #expect(try await isMarked() == true)

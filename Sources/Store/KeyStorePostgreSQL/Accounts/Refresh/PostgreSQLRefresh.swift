@@ -66,20 +66,22 @@ extension PostgreSQLKeyRegistry: RefreshStore {
             row throws(DatabaseError) -> (RefreshOutcome, Bool) in
             (try RefreshOutcome(row, of: use.family), try row.integer(0) == Self.lateRepetition)
         }
-        guard isLate, case .repeated(let grant, _) = outcome, await !isFirstLateRepetition(use) else { return outcome }
+        guard isLate, case .repeated(let grant, _) = outcome, try await !isFirstLateRepetition(use) else {
+            return outcome
+        }
         return .repeatedTooOften(grant.account.id)
     }
 
     /// The mark is a statement of its own, when the answer has arrived: a lost answer uses nothing up. It gives no
-    /// answer that could be lost but this one. So the client gets its token, though another repetition may get it, too:
-    /// the store was away, perhaps before it had the mark.
-    private func isFirstLateRepetition(_ use: RefreshUse) async -> Bool {
+    /// answer that could be lost but this one. So where the store may have the mark or not (`.busy`) the client gets
+    /// its token, though another repetition may get it, too. After other errors nothing is marked: it comes again.
+    private func isFirstLateRepetition(_ use: RefreshUse) async throws(KeyRegistryError) -> Bool {
         let values: [SQLValue] = [.bytes(use.family.bytes), .bytes(use.hash)]
         do throws(KeyRegistryError) {
             return try await witnessed(.markRepeatedLate, values, within: nil) { row throws(DatabaseError) in
                 try row.boolean(0)
             }
-        } catch {
+        } catch .busy {
             return true
         }
     }
