@@ -13,7 +13,9 @@ extension PostgreSQLSchema.Migration {
     ///    remembers, or with a log that is shorter than the gateway's position, or was when this run of the server
     ///    recovered, unless the position is of this run. It has also gone back if it has a history that the gateway
     ///    remembers as an earlier one. Then all families end.
-    /// 5. Of a history that the gateway doesn't know it knows nothing: it takes it up with the next confirmation.
+    /// 5. Of a history that the gateway doesn't know it knows nothing: it takes it up with the next confirmation. If
+    ///    that is of another place (`home_place`) it forgets the earlier ones: it may come back from another database.
+    ///    A copy in another place is noticed without witnesses.
     ///
     /// A copy is told apart by what it lacks. If its present run recovered, one change is enough, however much it has
     /// written meanwhile. If a server was stopped before that run, in the copy or when the copy was made, nothing tells
@@ -47,11 +49,12 @@ extension PostgreSQLSchema.Migration {
         -- of the commit is behind it. What has written nothing waits for nothing. After a crash the log may be shorter
         -- than it was then, though nothing confirmed is lost.
         CREATE FUNCTION portcullis.confirmed(
-            has_written boolean, OUT history bytea, OUT reached int8, OUT run int8
+            has_written boolean, OUT history bytea, OUT place bytea, OUT reached int8, OUT run int8
         ) LANGUAGE plpgsql AS $$
         BEGIN
             IF has_written THEN
-                SELECT h.history, portcullis.log_position(), portcullis.server_run() INTO STRICT history, reached, run
+                SELECT h.history, portcullis.home_place(true), portcullis.log_position(), portcullis.server_run()
+                INTO STRICT history, place, reached, run
                 FROM portcullis.refresh_home h;
             END IF;
         END $$;

@@ -14,9 +14,10 @@ struct RefreshWitnessTests {
     private func history(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(number), count: 16) }
 
     private func confirmed(
-        _ number: Int, reached: Int64 = 1, run: Int64 = 1, beats: Int64 = 0
+        _ number: Int, place: Int = 0, reached: Int64 = 1, run: Int64 = 1, beats: Int64 = 0
     ) -> RefreshConfirmation {
-        RefreshConfirmation(history: history(number), reached: reached, run: run, beats: beats)
+        let place = history(place) + history(place)
+        return RefreshConfirmation(history: history(number), place: place, reached: reached, run: run, beats: beats)
     }
 
     @Test func `is the number of the newest history, and the names of earlier ones`() {
@@ -77,7 +78,7 @@ struct RefreshWitnessTests {
         }
         for token in 0..<4 {
             for database in databases {
-                let witness = RefreshWitnessKeeper(in: folder.path, pause: long) { _ in notices.add() }
+                let witness = RefreshWitnessKeeper(in: folder.path) { _ in notices.add() }
                 let gateway = try FleetDatabase.registry(database.options, witness: witness)
                 #expect(try await gateway.use(.sample(token, to: token + 1)).isRotated)
                 try await gateway.keepWitness()
@@ -93,16 +94,22 @@ struct RefreshWitnessTests {
             #expect(RefreshWitness(encoded: witness.encoded) == witness)
             let numbers = (0..<3).map { Int64.max - Int64(number * 3 + $0) }
             let confirmed = RefreshConfirmation(
-                history: history(number), reached: numbers[0], run: numbers[1], beats: numbers[2])
+                history: history(number), place: history(number) + history(7), reached: numbers[0], run: numbers[1],
+                beats: numbers[2])
             witness.note(confirmed, after: witness.histories.first)
             #expect([witness.reached, witness.run, witness.beats] == numbers)
+            #expect(witness.place == confirmed.place)
         }
+        for number in 0..<RefreshWitness.maximumHistories {
+            witness.note(confirmed(number + 100), after: witness.histories.first)
+        }
+        #expect(witness.histories.count == RefreshWitness.maximumHistories)
         let bytes = witness.encoded
         #expect(RefreshWitness(encoded: bytes) == witness)
-        for malformed in [[], Array(bytes.dropLast()), bytes + history(1), bytes.reversed(), Array(bytes.prefix(56))] {
+        for malformed in [[], Array(bytes.dropLast()), bytes + history(1), bytes.reversed(), Array(bytes.prefix(87))] {
             #expect(RefreshWitness(encoded: malformed) == nil)
         }
-        #expect(RefreshWitness(encoded: Array(bytes.prefix(57)))?.histories == [])
+        #expect(RefreshWitness(encoded: Array(bytes.prefix(88)))?.histories == [])
     }
 
     @Test func `is in a file, which is made again if it is malformed`() async throws {

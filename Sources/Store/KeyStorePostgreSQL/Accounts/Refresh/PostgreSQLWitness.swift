@@ -39,18 +39,20 @@ extension SQLRow {
     /// - Returns: nil where nothing was written.
     fileprivate func confirmation(from column: Int) throws(DatabaseError) -> RefreshConfirmation? {
         guard try !isNull(column) else { return nil }
-        let history = try bytes(column)
-        guard history.count == RefreshWitness.nameBytes else { throw .malformed }
+        let (history, place) = (try bytes(column), try bytes(column + 1))
+        guard history.count == RefreshWitness.nameBytes, place.count == RefreshWitness.placeBytes else {
+            throw .malformed
+        }
         return RefreshConfirmation(
-            history: history, reached: try integer(column + 1), run: try integer(column + 2),
-            beats: try integer(column + 3))
+            history: history, place: place, reached: try integer(column + 2), run: try integer(column + 3),
+            beats: try integer(column + 4))
     }
 }
 
 extension SQLStatement {
-    fileprivate static let confirmedColumns = 4
+    fileprivate static let confirmedColumns = 5
 
-    static func confirmed(beats: String = "0::int8") -> String { "c.history, c.reached, c.run, \(beats)" }
+    static func confirmed(beats: String = "0::int8") -> String { "c.history, c.place, c.reached, c.run, \(beats)" }
 
     /// Runs after what it is joined to, since it depends on that.
     static func confirmed(if isWritten: String) -> String {

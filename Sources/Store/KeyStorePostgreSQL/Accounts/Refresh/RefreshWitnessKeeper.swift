@@ -68,7 +68,7 @@ package final class RefreshWitnessKeeper: Sendable {
         if let known = before.histories.first, known != after.histories.first, before.place == after.place {
             report(Self.ended)
         }
-        if confirmed.beats == 0 { keepSoon(beat) }
+        if after != before { keepSoon() }
     }
 
     private func keepSoon(_ beat: @escaping @Sendable () async -> Void) {
