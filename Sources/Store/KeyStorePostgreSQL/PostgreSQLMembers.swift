@@ -25,9 +25,15 @@ extension PostgreSQLKeyRegistry: SharedMembership {
     }
 
     package func leave(_ member: Membership, within milliseconds: Int) async throws(KeyRegistryError) {
-        // It is the last that a gateway does.
-        await witness.keep()
-        try await answer(.leave, [.text(member.id)], within: milliseconds) { _ in }
+        let answered: Result<Void, KeyRegistryError>
+        do throws(KeyRegistryError) {
+            answered = .success(try await answer(.leave, [.text(member.id)], within: milliseconds) { _ in })
+        } catch {
+            answered = .failure(error)
+        }
+        // It is the last that a gateway does, whether the others hear of it or not.
+        await witness.keepAtLast()
+        try answered.get()
     }
 }
 

@@ -5,6 +5,8 @@ import Synchronization
 package final class RefreshWitnessKeeper: Sendable {
     /// A disk that takes longer is written to later.
     private static let patience: Duration = .seconds(5)
+    /// A shutdown waits no longer for a disk that is stuck.
+    private static let lastPatience: Duration = .seconds(1)
 
     private static let ended = """
         all families of refresh tokens have ended: by an operator, at a failover, or because the database has gone back
@@ -90,6 +92,21 @@ package final class RefreshWitnessKeeper: Sendable {
     func keep() async {
         guard let file else { return }
         try? await disk.run(within: Self.patience) { [self] in write(to: file) }
+    }
+
+    /// Writes the file as ``keep()`` does, but leaves a disk that is stuck alone.
+    func keepAtLast() async {
+        let (ending, end) = AsyncStream<Never>.makeStream()
+        Task {
+            await keep()
+            end.finish()
+        }
+        let limit = Task {
+            try? await Task.sleep(for: Self.lastPatience)
+            end.finish()
+        }
+        for await _ in ending {}
+        limit.cancel()
     }
 
     private func write(to file: SmallFile) {
