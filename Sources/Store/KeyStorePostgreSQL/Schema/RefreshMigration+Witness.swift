@@ -5,9 +5,10 @@ extension PostgreSQLSchema.Migration {
     ///
     /// 1. All families that are good belong to one history, a random name in `refresh_home`. Whenever all families end,
     ///    another one begins.
-    /// 2. With each confirmed change of a family a gateway remembers the history, the position in the server's log, and
-    ///    the run of the server (`RefreshWitness`). It shows them with each further statement.
-    /// 3. Every few seconds, and a second after such a change, each gateway beats: it raises a number of its own in the
+    /// 2. With each beginning, use and sign-out that is confirmed, a gateway remembers the history, the position in the
+    ///    server's log, and the run of the server (`RefreshWitness`). It shows them with each further one. Families
+    ///    that end otherwise, with a passkey, a device, a key or an account, or expire, are left to the beats.
+    /// 3. Every few seconds, and a second after one of these, each gateway beats: it raises a number of its own in the
     ///    database, durably, and remembers the number, too. Nobody else raises it.
     /// 4. The database has gone back if it has the gateway's present history with a lower number than the gateway
     ///    remembers, or with a log that is shorter than the gateway's position, or was when this run of the server
