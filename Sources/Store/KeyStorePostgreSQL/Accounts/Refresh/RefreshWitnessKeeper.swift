@@ -70,7 +70,7 @@ package final class RefreshWitnessKeeper: Sendable {
         if let known = before.histories.first, known != after.histories.first, before.place == after.place {
             report(Self.ended)
         }
-        if after != before { keepSoon() }
+        if confirmed.beats == 0 { keepSoon(beat) }
     }
 
     private func keepSoon(_ beat: @escaping @Sendable () async -> Void) {
