@@ -165,6 +165,26 @@ struct RefreshCopyTests {
         #expect(try epoch(on: server) == "2")
     }
 
+    /// Such a copy recovers nothing, and has no beat less: it is behind in the log alone.
+    @Test func `end with a copy of a stopped server that has written less than it lacks, without a beat`() async throws
+    {
+        let store = try gateway(in: try TemporaryDirectory(), on: server)
+        try await store.keepWitness()
+        try await server.stop()
+        try await server.takeSnapshot()
+        try await server.start()
+        _ = try await eventually { try await store.families(of: .sample(1)) }
+        try server.session().run("CREATE TABLE public.filler AS SELECT generate_series(1, 1000)")
+        let use = try await eventually { try await store.use(.sample(1, to: 2)) }
+        try #require(use.isRotated)
+        try await server.stop()
+        try server.rollBack()
+        try await server.start()
+        #expect(try await eventually { try await store.use(.sample(1, to: 3)) } == .unknown)
+        #expect(try text("coalesce(pg_last_wal_replay_lsn()::text, 'none')", on: server) == "none")
+        #expect(try epoch(on: server) == "2")
+    }
+
     @Test func `end with a snapshot that lacks a log-out`() async throws {
         let store = database.registry
         try await goBack {
