@@ -68,6 +68,7 @@ enum Cell {
     static let refresh = "refresh token, proof, next pair, 16 connections"
     static let refreshWithDatabase = "refresh with PostgreSQL"
     static let refreshAmongMany = "refresh, one at a time, 100,000 families in the file"
+    static let disk = "the disk alone: three pages and a flush, one at a time"
     static let authorization = "access token and proof on /authz, 768 devices"
     /// - Parameter recipe: 1: the body is sent.
     static func signed(recipe: Int, bytes: Int) -> String {

@@ -31,7 +31,11 @@ final class BenchRun {
         if parts.contains(.messages) { try measureMessages() }
         if parts.contains(.latency) { try measureLatency() }
         if parts.contains(.connects) { try measureConnects() }
-        if parts.contains(.tokens) { try measureTokens() }
+        if parts.contains(.tokens) {
+            try measureTokens()
+            // When the servers of the others have ended: their housekeeping writes, too.
+            try measureRefreshAmongMany()
+        }
         if parts.contains(.allocations) { try measureAllocations() }
         if parts.contains(.idle) { try measureIdleSessions() }
         if parts.contains(.reactors), settings.coreCount >= 4 { try measureReactors() }

@@ -38,7 +38,6 @@ extension BenchRun {
             }
         }
         for work in works { say(summary(work.quantity, work.cell, [.portcullis])) }
-        try measureRefreshAmongMany()
     }
 
     private static func store(_ database: BenchSettings.Database) -> [String: String] {
