@@ -219,6 +219,22 @@ struct RefreshWitnessTests {
         #expect(try database.session().run("SELECT count(*) FROM portcullis.gateway", []).only().integer(0) == 0)
     }
 
+    /// The upkeep of the database goes on behind it.
+    @Test func `holds up no beat that a gateway makes by itself`() async throws {
+        let (database, gate) = (try await FleetDatabase(), Gate())
+        let keeper = RefreshWitnessKeeper(in: "/proc/self", pause: long, patience: .milliseconds(100)) { _ in
+            gate.pass()
+        }
+        let gateway = try FleetDatabase.registry(database.options, witness: keeper)
+        for beats in 1...3 {
+            try await gateway.keepWitness()
+            #expect(keeper.present.beats == Int64(beats))
+        }
+        await gate.arrivals(1)
+        #expect(gate.isHolding)
+        gate.open()
+    }
+
     @Test func `is raised by what was written alone`() async throws {
         let (database, keeper) = (try await FleetDatabase(), RefreshWitnessKeeper())
         let gateway = try FleetDatabase.registry(database.options, witness: keeper)

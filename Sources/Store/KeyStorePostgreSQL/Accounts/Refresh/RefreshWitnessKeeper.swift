@@ -3,8 +3,6 @@ import Synchronization
 
 /// The witness of this gateway: in memory, and in a file where there is a folder for it, over restarts.
 package final class RefreshWitnessKeeper: Sendable {
-    /// A disk that takes longer is written to later.
-    private static let patience: Duration = .seconds(5)
     /// A shutdown waits no longer for a disk that is stuck.
     private static let lastPatience: Duration = .seconds(1)
 
@@ -14,6 +12,7 @@ package final class RefreshWitnessKeeper: Sendable {
 
     private let file: SmallFile?
     private let pause: Duration
+    private let patience: Duration
     private let witness: Mutex<RefreshWitness>
     /// What the file has.
     private let written: Mutex<RefreshWitness?>
@@ -28,13 +27,14 @@ package final class RefreshWitnessKeeper: Sendable {
     /// - Parameters:
     ///   - directory: of the gateway's state; nil: a restart forgets the witness.
     ///   - pause: between two writes of the file, but for beats that the gateway makes by itself.
+    ///   - patience: nobody waits longer for a disk that is stuck, nor for its thread.
     ///   - report: what an operator has to know.
     package init(
-        in directory: String? = nil, pause: Duration = .seconds(1),
+        in directory: String? = nil, pause: Duration = .seconds(1), patience: Duration = .seconds(5),
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) {
-        (file, self.pause) = (directory.map { SmallFile(RefreshWitness.fileName, in: $0) }, pause)
-        self.report = report
+        file = directory.map { SmallFile(RefreshWitness.fileName, in: $0) }
+        (self.pause, self.patience, self.report) = (pause, patience, report)
         var found: RefreshWitness?
         if let file { found = Self.read(file, report) }
         written = Mutex(found)
@@ -88,25 +88,25 @@ package final class RefreshWitnessKeeper: Sendable {
         }
     }
 
-    /// Writes the file, if it doesn't have all.
-    func keep() async {
-        guard let file else { return }
-        try? await disk.run(within: Self.patience) { [self] in write(to: file) }
-    }
+    /// Writes the file, if it doesn't have all, and leaves a disk that is stuck alone: the caller has other work.
+    func keep() async { await keep(within: patience) }
 
-    /// Writes the file as ``keep()`` does, but leaves a disk that is stuck alone.
-    func keepAtLast() async {
+    /// Before a shutdown.
+    func keepAtLast() async { await keep(within: min(Self.lastPatience, patience)) }
+
+    private func keep(within limit: Duration) async {
+        guard let file else { return }
         let (ending, end) = AsyncStream<Never>.makeStream()
         Task {
-            await keep()
+            try? await disk.run(within: patience) { [self] in write(to: file) }
             end.finish()
         }
-        let limit = Task {
-            try? await Task.sleep(for: Self.lastPatience)
+        let timer = Task {
+            try? await Task.sleep(for: limit)
             end.finish()
         }
         for await _ in ending {}
-        limit.cancel()
+        timer.cancel()
     }
 
     private func write(to file: SmallFile) {
