@@ -1,5 +1,6 @@
 import EdgeTestKit
 import Foundation
+import PostgreSQL
 import PostgreSQLTestKit
 import SettingsTestKit
 import Testing
@@ -8,6 +9,8 @@ extension EdgeTests {
     /// Sessions that are resumed through another gateway than their own: the real programs, with the database and
     /// mutual TLS between them.
     @Suite struct FleetResumeTests {
+        private static let secret = String(repeating: "first-secret-", count: 3)
+
         private struct Play {
             let fleet: FleetBench
             let gateways: [GatewayProcess]
@@ -207,6 +210,39 @@ extension EdgeTests {
                 #expect(!answer.contains("session_expired"), "\(answer)")
                 return answer.contains(#""type":"resumed""#)
             }
+        }
+
+        /// The database takes its time over where the session is, and a reload replaces the client's secret meanwhile.
+        @Test func `an upgrade that waits for the directory is decided by the settings of then`() async throws {
+            let fleet = try await FleetBench(on: .launch())
+            let (files, secrets) = (try FleetCertificates(), try SecretsFile([("old", Self.secret)]))
+            let settings = secrets.demanded(by: try files.listening(fleet.settings, as: "gateway0"))
+            let gateway = try await fleet.gateway { _ in settings.setting("REQUIRE_APP_AUTH", "false") }
+            let (id, token) = (UUID().uuidString.lowercased(), String(repeating: "ab", count: 32))
+            let handshake = Handshake().path("/?session=\(id)&token=\(token)&lastSeq=0")
+                .offering("gmcp.mudstandards.org").adding("Authorization", "Bearer \(Self.secret)")
+            let (holder, viewer) = (
+                try fleet.server.session(database: fleet.database), try fleet.server.session(database: fleet.database)
+            )
+            // Until the reload is faster than the database's limit.
+            let answer = try await Poll.until("an answer", within: .seconds(60)) { () async throws -> ReceivedAnswer? in
+                try secrets.write([("old", Self.secret)])
+                try await gateway.reload(gateway.settings)
+                try holder.run("BEGIN; LOCK TABLE portcullis.session")
+                async let answered = gateway.refusal(handshake)
+                _ = try await Poll.until("the question", within: .seconds(60)) {
+                    let waits =
+                        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                        + " AND query LIKE '%find_session%'"
+                    return try viewer.run(waits, []).only().integer(0) > 0 ? true : nil
+                }
+                try secrets.write([("new", Self.secret.uppercased())])
+                try await gateway.reload(gateway.settings)
+                try holder.run("COMMIT")
+                let answer = try await answered
+                return answer.status == 503 ? nil : answer
+            }
+            expectRefusal(answer, 401, "invalid_shared_secret")
         }
 
         @Test func `without the listener a session is resumed at its own gateway only`() async throws {

@@ -81,6 +81,21 @@ extension EdgeTests {
             }
         }
 
+        /// The listener stays until a restart.
+        @Test func `a reload without the listener's address takes neither its token nor its authority away`()
+            async throws
+        {
+            let path = try directory.write(Self.token, to: "admin.token")
+            let gateway = try await start { $0.setting("ADMIN_TOKEN_PATH", path) }
+            try await gateway.reload(gateway.settings.removing("ADMIN_BIND"))
+            let field = "Authorization: Bearer \(Self.token)\r\n"
+            #expect(try await get("/livez", of: gateway, certificates.client).status == 200)
+            #expect(try await get("/livez", of: gateway, fields: field).status == 200)
+            #expect(try await get("/livez", of: gateway, nil).status == 401)
+            let metrics = try await get("/metrics", of: gateway, certificates.client).text
+            #expect(metrics.contains("_expiry_timestamp_seconds{certificate=\"admin_client_ca\"}"), "\(metrics)")
+        }
+
         @Test func `on a loopback address a certificate of its own makes the listener speak TLS`() async throws {
             let other = certificates.otherServer
             let gateway = try await start {

@@ -62,7 +62,7 @@ extension EdgeTests {
 }
 
 /// A file of `SHARED_SECRETS_PATH`: names and hashes, as an operator writes them.
-private struct SecretsFile {
+struct SecretsFile {
     private let directory: TemporaryDirectory
     private var path: String { directory.file("secrets") }
 

@@ -71,7 +71,8 @@ struct GatewayParts {
         relay.fleetRelay = fleet?.relay
         relay.appAuth = live.gate.appAuthDemand
         relay.internalAccess = InternalAccess(
-            token: live.internalToken, acceptsCertificates: pinned.internalTLS?.clients != nil)
+            token: live.internalToken,
+            acceptsCertificates: live.limitsInternalListener && pinned.internalTLS?.clients != nil)
         relay.servesConsole = live.internalListener.console == .on
         relay.certificate = material?.validity.map { CertificateValidity($0) }
         if pinned.internalTLS?.hasOwnCertificate == true {
@@ -109,7 +110,7 @@ struct GatewayParts {
     private static func listening(
         _ live: LiveConfiguration, _ pinned: StartupPinned, _ start: StartConfiguration
     ) throws(GatewayError) -> InternalListening? {
-        guard live.limitsInternalListener, let address = start.internalListener.address else { return nil }
+        guard let address = start.internalListener.address else { return nil }
         let material = try pinned.internalTLS.map { tls throws(GatewayError) in
             let pair = NamedFile.pair(tls.certificatePath, tls.keyPath)
             do throws(TLSMaterialError) {
@@ -124,7 +125,8 @@ struct GatewayParts {
         return InternalListening(
             address, socketGroup: start.internalSocketGroup, material: material,
             maximumPerAddress: FixedLimits.internalConnectionsPerAddress,
-            demandsAccess: live.internalToken != nil || live.internalTLS?.clients != nil)
+            demandsAccess: !live.limitsInternalListener || live.internalToken != nil
+                || live.internalTLS?.clients != nil)
     }
 
     private static func traffic(_ traffic: LiveValues<TrafficSection>, _ messages: AddressPaces) -> TrafficSettings {

@@ -86,6 +86,16 @@ final class UpgradeHandler {
         answer(exchange, settings.gate.evaluate(request), upgrade, at: place)
     }
 
+    /// After a wait, in which the settings may have been reloaded: the current gate decides, and about the certificate
+    /// as it is now.
+    func decideLater(
+        _ exchange: UpgradeExchange, _ request: AdmissionRequest, _ upgrade: Upgrade, at place: UpgradePlace = .here
+    ) {
+        var request = request
+        request.certificate = exchange.certificate.map(ClientCertificate.init)
+        answer(exchange, sessions.gate.evaluate(request), upgrade, at: place)
+    }
+
     func answer(
         _ exchange: UpgradeExchange, _ decision: AdmissionDecision, _ upgrade: Upgrade, at place: UpgradePlace
     ) {

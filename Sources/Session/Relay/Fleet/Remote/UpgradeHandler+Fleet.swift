@@ -39,18 +39,18 @@ extension UpgradeHandler {
     ) {
         guard exchange.isPending else { return exchange.abandon() }
         switch found {
-        case .unknown: decide(exchange, request, upgrade)
+        case .unknown: decideLater(exchange, request, upgrade)
         case .unavailable(let detail, let seconds):
             fail(exchange, Refusal(.storeUnavailable, detail: detail, retryAfter: seconds), upgrade.context)
         case .elsewhere where settings.drain.isDraining || settings.drain.isHandingOver:
-            decide(exchange, request, upgrade)
+            decideLater(exchange, request, upgrade)
         case .elsewhere(let peer):
             let remote = RemoteUpgrade(exchange, request, upgrade, at: peer, fleetRelay, self)
-            guard remote.request != nil else { return decide(exchange, request, upgrade) }
-            if settings.gate.knowsOnlyToken(of: request) {
+            guard remote.request != nil else { return decideLater(exchange, request, upgrade) }
+            if sessions.gate.knowsOnlyToken(of: request) {
                 remote.ask(as: RemoteClient(upgrade))
             } else {
-                decide(exchange, request, upgrade, at: .elsewhere(remote))
+                decideLater(exchange, request, upgrade, at: .elsewhere(remote))
             }
         }
     }
@@ -151,7 +151,7 @@ final class RemoteUpgrade: RemoteAsker {
         switch failure {
         // As a single gateway says of a session that it hasn't.
         case .unknown:
-            guard let admitted else { return handler.decide(exchange, admission, upgrade) }
+            guard let admitted else { return handler.decideLater(exchange, admission, upgrade) }
             handler.answerLater(exchange, .admitted(admitted), upgrade)
         case .unreachable(let reason):
             let detail = "gateway \(peer.id): \(reason)"
@@ -160,7 +160,7 @@ final class RemoteUpgrade: RemoteAsker {
         case .refused(_, let code?, let isTokenWrong)
         where admitted == nil && code.hasSameBytes(as: RefusalCode.invalidResume.rawValue):
             if isTokenWrong { verdict = failure }
-            handler.decide(exchange, admission, upgrade, at: .elsewhere(self))
+            handler.decideLater(exchange, admission, upgrade, at: .elsewhere(self))
         case .refused(let status, let code, _):
             let answer = RefusalAnswer.byOtherGateway(code) ?? .gatewayUnreachable
             let detail = "gateway \(peer.id) answered \(status)"
