@@ -10,13 +10,14 @@ struct StuckSocketTests {
         let messages: Awaited<[String]>
         let written = Awaited<[String]>([])
         let isRead = Awaited(false)
-        private let isClosed = Awaited(false)
+        /// Of each close.
+        let codes = Awaited<[UInt16]>([])
 
         init(_ messages: [String]) { self.messages = Awaited(messages.reversed()) }
 
         func receive() async throws -> WebSocketMessage {
             if let next = messages.update({ $0.popLast() }) { return .text(Array(next.utf8)) }
-            try await isClosed.wait(for: "the end", within: .seconds(60)) { $0 ? () : nil }
+            try await codes.wait(for: "the end", within: .seconds(60)) { $0.isEmpty ? nil : () }
             throw WebSocketEnd.closed(code: 1000, reason: "")
         }
 
@@ -28,7 +29,7 @@ struct StuckSocketTests {
 
         func ping() async throws { try await isRead.wait(for: "a reader", within: .seconds(60)) { $0 ? () : nil } }
 
-        func close(code: UInt16, reason: String) { isClosed.update { $0 = true } }
+        func close(code: UInt16, reason: String) { codes.update { $0.append(code) } }
     }
 
     /// Its reads end with the socket alone.
@@ -62,6 +63,9 @@ struct StuckSocketTests {
         }
     }
 
+    private static let session =
+        #"{"type":"session","sessionId":"s","token":"t","capabilities":["syncAck","gap","tokenRotation"]}"#
+
     private struct OneSocket: Transport {
         let socket: any WebSocketChannel
 
@@ -86,11 +90,23 @@ struct StuckSocketTests {
         try await socket.isClosed.wait(for: "the end") { $0 ? () : nil }
     }
 
+    @Test func `is told the end of a session by a connection that nobody keeps any more`() async throws {
+        let socket = Socket([Self.session])
+        let client = try client(socket)
+        do {
+            let connection = client.connect(ConnectionOptions(.none, dialect: .typed))
+            var events = connection.makeAsyncIterator()
+            for _ in ["connecting", "connected"] { _ = await events.next() }
+            await connection.close()
+        }
+        socket.isRead.update { $0 = true }
+        #expect(try await socket.codes.wait(for: "the end") { $0.first } == 1000)
+        #expect(socket.written.current.last == #"{"type":"disconnect"}"#)
+    }
+
     @Test func `owes it one acknowledgement, the latest`() async throws {
         let count = 1_000
-        let session =
-            #"{"type":"session","sessionId":"s","token":"t","capabilities":["syncAck","gap","tokenRotation"]}"#
-        let socket = Socket([session] + (1...count).map { #"{"type":"prompt","seq":\#($0 * 64)}"# })
+        let socket = Socket([Self.session] + (1...count).map { #"{"type":"prompt","seq":\#($0 * 64)}"# })
         let client = try client(socket)
         let player = Player(client.connect(ConnectionOptions(.none, dialect: .typed)))
         try await player.wait(for: "all of them") { seen in

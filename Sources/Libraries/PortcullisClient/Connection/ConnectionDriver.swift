@@ -11,6 +11,8 @@ actor ConnectionDriver {
     nonisolated let events: HandoverQueue<ConnectionEvent>
     /// Somebody wants the next attempt, or a probe, at once.
     nonisolated let nudges = HandoverQueue<Void>()
+    /// The app has begun to end the session.
+    nonisolated let isLeaving = Locked(false)
 
     /// What waits to be written, in order: a ping has to be behind the inputs that it confirms.
     private enum Outgoing: Sendable {

@@ -39,7 +39,8 @@ public final class GatedConnection: AsyncSequence, Sendable {
     deinit {
         // Nobody reads the events any more, so nobody may wait for room.
         driver.events.finish()
-        task.cancel()
+        // A session that the app has ended has something to write, and ends by itself.
+        if !driver.isLeaving.withLock({ $0 }) { task.cancel() }
     }
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(connection: self) }
@@ -78,6 +79,9 @@ public final class GatedConnection: AsyncSequence, Sendable {
 
     /// Ends the session. The events end with ``ConnectionEnd/Cause/clientClosed``; during an attempt to connect, when
     /// that is over. A session that has lost its connection by then waits at the gateway for the gateway's grace
-    /// period.
-    public func close() async { await driver.close() }
+    /// period. The connection needn't be kept after it.
+    public func close() async {
+        driver.isLeaving.withLock { $0 = true }
+        await driver.close()
+    }
 }
