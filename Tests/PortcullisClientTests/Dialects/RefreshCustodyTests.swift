@@ -20,9 +20,12 @@ struct RefreshCustodyTests {
     }
 
     /// As after a start of the app.
-    private func custody(_ unlock: any LocalUnlock) throws -> RefreshCustody {
+    ///
+    /// - Parameter rounds: nil: as many as the library makes.
+    private func custody(_ unlock: any LocalUnlock, rounds: Int? = Bench.pinRounds) throws -> RefreshCustody {
         var platform = ClientPlatform(transport: try NIOTransport(), secrets: secrets)
         platform.unlock = unlock
+        if let rounds { platform.pinRounds = rounds }
         return RefreshCustody(configuration, platform)
     }
 
@@ -39,6 +42,15 @@ struct RefreshCustodyTests {
         #expect(try await custody(unlock).token(at: Self.now) == "second")
         #expect(try await next.replace("first", by: token("third")) == false)
         #expect(unlock.prompts == (pin == nil ? [nil] : [nil, 5, 5]))
+    }
+
+    @Test func `a PIN is stretched a hundred thousand times`() async throws {
+        let unlock = TypedPIN("2468")
+        try await custody(unlock, rounds: nil).begin(token("first"))
+        await #expect(throws: UnlockFailure.wrongPIN(attemptsLeft: 4)) {
+            try await custody(unlock).token(at: Self.now)
+        }
+        #expect(try await custody(unlock, rounds: 100_000).token(at: Self.now) == "first")
     }
 
     @Test func `neither the token nor the PIN is stored`() async throws {

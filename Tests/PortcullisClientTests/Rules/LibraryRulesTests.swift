@@ -32,7 +32,7 @@ struct LibraryRulesTests {
     }
 
     private static func newerNames(in text: String) -> [String] {
-        text.split(separator: "\n").flatMap { line in newer.filter { code(line).contains($0) } }
+        text.split(separator: "\n").map(code).flatMap { code in newer.filter { code.contains($0) } }
     }
 
     @Test func `nothing newer than iOS 15 and macOS 13 is used`() {

@@ -1,11 +1,15 @@
 import AppAttest
 import EdgeTestKit
 import Foundation
-import PortcullisClient
 import PortcullisClientNIO
+
+@testable import PortcullisClient
 
 /// A client with everything that a test wants to look at.
 struct Bench: Sendable {
+    /// A PIN's real number takes seconds in a debug build.
+    static let pinRounds = 1_000
+
     let client: GateClient
     let attest: SimulatedAppAttest
     let passkeys: SimulatedPasskeys
@@ -46,6 +50,7 @@ struct Bench: Sendable {
             lines.update { $0.append("\(level) \(text)") }
         }
         platform.unlock = unlock
+        platform.pinRounds = Self.pinRounds
         client = GateClient(configuration: configuration, platform: platform)
         (self.attest, self.passkeys, self.secrets) = (attest, passkeys, secrets)
     }

@@ -5,6 +5,8 @@ public struct ClientPlatform: Sendable {
     public var passkeys: any PasskeyAuthenticator
     /// Without one no refresh token is stored: players sign in again when their access token has ended.
     public var unlock: any LocalUnlock = NoLocalUnlock()
+    /// What stretches a PIN. Each unlock waits for it.
+    var pinRounds = UnlockedKey.rounds
     public var deviceKeys: any DeviceKeyMaker
     public var secrets: any SecretStore
     public var clock: any ClientClock

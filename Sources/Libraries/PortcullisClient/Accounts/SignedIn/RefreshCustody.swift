@@ -15,6 +15,7 @@ actor RefreshCustody {
     private let unlock: any LocalUnlock
     private let secrets: any SecretStore
     private let name: String
+    private let rounds: Int
     private var key: UnlockedKey?
     /// Of the last clearing, if the store didn't take it.
     private var unwritten: SignInReason?
@@ -23,7 +24,7 @@ actor RefreshCustody {
     private let dialogs = Turnstile()
 
     init(_ configuration: GateConfiguration, _ platform: ClientPlatform) {
-        (unlock, secrets) = (platform.unlock, platform.secrets)
+        (unlock, secrets, rounds) = (platform.unlock, platform.secrets, platform.pinRounds)
         name = StoredName.of("refresh-token", configuration)
     }
 
@@ -60,7 +61,7 @@ actor RefreshCustody {
         let secret = try await asked { try await unlock.secret(of: restoration, salt: salt) }
         // A log-out may have come meanwhile.
         guard clearings == self.clearings else { throw UnlockFailure.cancelled }
-        let key = try UnlockedKey(secret: secret, pin: pin, salt: salt)
+        let key = try UnlockedKey(secret: secret, pin: pin, salt: salt, rounds: rounds)
         try write(
             .token(
                 SealedToken(
@@ -105,7 +106,7 @@ actor RefreshCustody {
         }
         // A log-out, or a sign-in, may have come meanwhile.
         guard case .token(var token) = try self.stored(), token.sealed == stored.sealed else { return nil }
-        let key = try UnlockedKey(secret: secret, pin: pin, salt: token.salt)
+        let key = try UnlockedKey(secret: secret, pin: pin, salt: token.salt, rounds: rounds)
         if token.hasPIN {
             token.wrongPINs += 1
             try write(.token(token))

@@ -16,11 +16,11 @@ struct UnlockedKey: Sendable {
 
     private let key: SymmetricKey
 
-    init(secret: Data, pin: String?, salt: Data) throws(UnlockFailure) {
+    init(secret: Data, pin: String?, salt: Data, rounds: Int) throws(UnlockFailure) {
         var material = secret
         if let pin {
             guard Self.pinCharacters.contains(pin.unicodeScalars.count) else { throw .unusablePIN }
-            material += Self.stretched(Array(pin.utf8), Array(salt), rounds: Self.rounds)
+            material += Self.stretched(Array(pin.utf8), Array(salt), rounds: rounds)
         }
         key = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: material), salt: salt,
