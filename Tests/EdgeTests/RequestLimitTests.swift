@@ -39,7 +39,9 @@ extension EdgeTests {
                         "FAILED_UPGRADES_PER_MINUTE", 10_000
                     )
                     .setting("CHALLENGES_PER_MINUTE", 100_000)
-                    .setting("REQUESTS_PER_SECOND_PER_ADDRESS", 1))
+                    .setting("REQUESTS_PER_SECOND_PER_ADDRESS", 1)
+                    // All connections are open before the first request.
+                    .setting("REQUEST_TIMEOUT_MS", 120_000))
             }
         }
 
