@@ -74,8 +74,10 @@ struct StuckSocketTests {
     }
 
     private func client(_ socket: any WebSocketChannel) throws -> GateClient {
-        let configuration = try GateConfiguration(
+        var configuration = try GateConfiguration(
             baseURLString: "http://localhost:1", teamIdentifier: "ABCDE12345", bundleIdentifier: "a.b")
+        // No silence ends a connection.
+        configuration.reconnection.probeAfter = 1_000
         return GateClient(
             configuration: configuration, platform: ClientPlatform(transport: OneSocket(socket: socket)))
     }
@@ -102,6 +104,18 @@ struct StuckSocketTests {
         socket.isRead.update { $0 = true }
         #expect(try await socket.codes.wait(for: "the end") { $0.first } == 1000)
         #expect(socket.written.current.last == #"{"type":"disconnect"}"#)
+    }
+
+    @Test func `isn't awaited by a connection that nobody keeps any more`() async throws {
+        let socket = Socket([Self.session])
+        let client = try client(socket)
+        do {
+            let connection = client.connect(ConnectionOptions(.none, dialect: .typed))
+            var events = connection.makeAsyncIterator()
+            for _ in ["connecting", "connected"] { _ = await events.next() }
+            await connection.close()
+        }
+        #expect(try await socket.codes.wait(for: "the end") { $0.first } == 1001)
     }
 
     @Test func `owes it one acknowledgement, the latest`() async throws {

@@ -7,6 +7,8 @@ actor ConnectionDriver {
     /// Closes a connection whose session goes on. In gmcp and json 1000 would end the session.
     private static let leavingCode: UInt16 = 1001
     private static let closingCode: UInt16 = 1000
+    /// So long may the end of a session take that nobody keeps.
+    static let leavingSeconds = 5.0
 
     nonisolated let events: HandoverQueue<ConnectionEvent>
     /// Somebody wants the next attempt, or a probe, at once.
@@ -26,7 +28,7 @@ actor ConnectionDriver {
     private let policy: ReconnectPolicy
     /// How long the gateway may take to name a session.
     private let sessionWithin: Double
-    private let platform: ClientPlatform
+    let platform: ClientPlatform
     private let log: ClientLog
     private var core: SessionCore
     private var outgoing = HandoverQueue<Outgoing>()

@@ -39,8 +39,12 @@ public final class GatedConnection: AsyncSequence, Sendable {
     deinit {
         // Nobody reads the events any more, so nobody may wait for room.
         driver.events.finish()
-        // A session that the app has ended has something to write, and ends by itself.
-        if !driver.isLeaving.withLock({ $0 }) { task.cancel() }
+        guard driver.isLeaving.withLock({ $0 }) else { return task.cancel() }
+        // A session that the app has ended has something to write. A gateway that doesn't read it isn't awaited.
+        Task { [task, clock = driver.platform.clock] in
+            try? await clock.sleep(seconds: ConnectionDriver.leavingSeconds)
+            task.cancel()
+        }
     }
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(connection: self) }
